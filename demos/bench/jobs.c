@@ -1,0 +1,145 @@
+/* The table of jobs, and what they have in common. */
+#include "jobs.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+const BenchJob kBenchJobs[] = {
+    {"placements-boolean-paper", "random placements, 60 % touching: do they touch?",
+     JobPlacementsBoolean, MeshSetPaper},
+    {"placements-boolean-made", "random placements, 60 % touching: do they touch?",
+     JobPlacementsBoolean, MeshSetMade},
+    {"placements-contacts-paper", "random placements, 60 % touching: up to 32 contacts",
+     JobPlacementsContacts, MeshSetPaper},
+    {"placements-contacts-made", "random placements, 60 % touching: up to 32 contacts",
+     JobPlacementsContacts, MeshSetMade},
+    {"pairs-plane", "near pairs of the pile on the plane, from all of its run: up to 32 contacts",
+     JobRecordedPairs, SceneFallPlane},
+    {"pairs-torus", "near pairs of the fall on the torus, from all of its run: up to 32 contacts",
+     JobRecordedPairs, SceneFallTorus},
+    {"floor-plane", "meshes and the plane of the pile: up to 32 contacts", JobRecordedFloor,
+     SceneFallPlane},
+    {"miss-plane", "near pairs of the pile that do not touch", JobNearMiss, SceneFallPlane},
+    {"miss-torus", "near pairs of the fall on the torus that do not touch", JobNearMiss,
+     SceneFallTorus},
+    {"scene-plane", "the pile on the plane as a whole", JobScene, SceneFallPlane},
+    {"scene-torus", "the fall on the torus as a whole", JobScene, SceneFallTorus},
+    {"sphere", "a mesh and spheres: up to 32 contacts", JobPartner, PartnerSphere},
+    {"box", "a mesh and boxes: up to 32 contacts", JobPartner, PartnerBox},
+    {"capsule", "a mesh and capsules: up to 32 contacts", JobPartner, PartnerCapsule},
+    {"cylinder", "a mesh and cylinders: up to 32 contacts", JobPartner, PartnerCylinder},
+    {"convex", "a mesh and convex solids: up to 32 contacts", JobPartner, PartnerConvex},
+    {"ray", "a mesh and rays: the nearest hit", JobPartner, PartnerRay},
+    {"cook-paper", "cooking, all meshes", JobCook, MeshSetPaper},
+    {"cook-made", "cooking, all meshes", JobCook, MeshSetMade},
+    {"cook-many", "cooking one large mesh", JobCook, CookMany},
+    {"refit", "vertices move: refitting, all meshes", JobRefit, MeshSetMade},
+    {"memory-paper", "bytes per face", JobMemory, MeshSetPaper},
+    {"memory-made", "bytes per face", JobMemory, MeshSetMade},
+    {"growth-boolean", "the same overlap on ever finer meshes: do they touch?", JobGrowth, 0},
+    {"growth-contacts", "the same overlap on ever finer meshes: up to 32 contacts", JobGrowth, 32},
+};
+const int kBenchJobCount = (int)(sizeof kBenchJobs / sizeof *kBenchJobs);
+
+BenchOptions BenchDefaults(void)
+{
+    return (BenchOptions){.seconds = 8,
+                          .seed = 1,
+                          .rounds = 9,
+                          .faces = 17000,
+                          .manyFaces = 1000000,
+                          .placements = 2000,
+                          .recordedPairs = 3000,
+                          .scene = SceneFallDefaults(SceneFallPlane)};
+}
+
+void BenchMakeQuick(BenchOptions *options)
+{
+    options->seconds = 0.8;
+    options->rounds = 5;
+    options->faces = 4000;
+    options->manyFaces = 50000;
+    options->placements = 300;
+    options->recordedPairs = 600;
+    options->scene.objects = 60;
+    options->scene.faces = 4000;
+    options->scene.seconds = 3;
+}
+
+bool BenchJobWanted(const BenchJob *job, const char *filter)
+{
+    if (!filter)
+        return true;
+    char part[64];
+    for (const char *at = filter; *at;) {
+        size_t length = strcspn(at, ",");
+        snprintf(part, sizeof part, "%.*s", (int)(length < 63 ? length : 63), at);
+        if (length > 0 && strstr(job->name, part))
+            return true;
+        at += length + (at[length] == ',');
+    }
+    return false;
+}
+
+BenchFigure *BenchNote(BenchResult *result, const char *unit, double value, const char *format, ...)
+{
+    static BenchFigure spare; /* where figures beyond the last go */
+    BenchFigure *figure =
+        result->figureCount < BENCH_MAX_FIGURES ? &result->figures[result->figureCount++] : &spare;
+    *figure = (BenchFigure){.value = value};
+    snprintf(figure->unit, sizeof figure->unit, "%s", unit);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(figure->name, sizeof figure->name, format, arguments);
+    va_end(arguments);
+    return figure;
+}
+
+void BenchGoalOf(BenchFigure *figure, BenchGoal kind, double goal)
+{
+    figure->kind = kind;
+    figure->goal = goal;
+}
+
+bool BenchGoalMet(const BenchFigure *figure)
+{
+    return figure->kind == BenchNoGoal ||
+           (figure->kind == BenchAtLeast ? figure->value >= figure->goal
+                                         : figure->value <= figure->goal);
+}
+
+void BenchSay(BenchResult *result, const char *format, ...)
+{
+    if (result->note[0])
+        strncat(result->note, "; ", sizeof result->note - strlen(result->note) - 1);
+    size_t used = strlen(result->note);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(result->note + used, sizeof result->note - used, format, arguments);
+    va_end(arguments);
+}
+
+void BenchSkip(BenchResult *result, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(result->note, sizeof result->note, format, arguments);
+    va_end(arguments);
+    result->skipped = true;
+}
+
+const BenchSide *BenchSideNamed(const BenchResult *result, const char *name)
+{
+    for (int i = 0; i < result->sideCount; ++i)
+        if (!strcmp(result->sides[i].name, name))
+            return &result->sides[i];
+    return NULL;
+}
+
+void BenchRatioGoal(BenchResult *result, const char *name, double goal)
+{
+    const BenchSide *side = BenchSideNamed(result, name);
+    if (side)
+        BenchGoalOf(BenchNote(result, "times", side->ratio, "%s takes", name), BenchAtLeast, goal);
+}

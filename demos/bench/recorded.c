@@ -1,0 +1,188 @@
+/* Jobs on recorded scenes. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "jobs.h"
+#include "progress.h"
+#include "recording.h"
+
+#define FRAME_MS (1000.0 / 60) /* what a step may take for the scene to run in real time */
+#define CONTACT_LIMIT 32
+
+static void SayScene(const Recording *r, BenchResult *result)
+{
+    BenchSay(result, "%d objects of %d faces, %.3g s simulated", r->scene.objects, r->scene.faces,
+             r->scene.seconds);
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Pairs
+ */
+
+void JobRecordedPairs(const BenchOptions *options, int variant, BenchResult *result)
+{
+    const Recording *r = RecordingOf(options, (SceneFallKind)variant);
+    SayScene(r, result);
+    if (r->pairCount == 0) {
+        BenchSkip(result, "no two objects ever came near each other");
+        return;
+    }
+    BenchSay(result, "%d near pairs, out of %.0f per step", r->pairCount, r->nearPerStep);
+    ModelPairs pairs = RecordingPairs(r);
+    MeasureOptions measure = JobMeasure(options);
+    ModelCompare(&pairs,
+                 &(ModelQuestion){.limit = r->scene.contactLimit, .space = true, .boxToo = true},
+                 &measure, result);
+    ModelPairsFree(&pairs);
+
+    bool plane = variant == SceneFallPlane;
+    BenchRatioGoal(result, "ODE trimesh", plane ? 40 : 20);
+    BenchRatioGoal(result, "FCL", plane ? 6 : 8);
+    for (int i = 0; i < result->sideCount; ++i)
+        BenchNote(result, "ms", 1e-3 * r->nearPerStep * result->sides[i].micros,
+                  "narrow phase per step, %s", result->sides[i].name);
+}
+
+static ModelPairs NotTouching(const Recording *r, const ModelQuestion *question)
+{
+    ModelPairs all = RecordingPairs(r);
+    ModelPair *kept = SceneReallocate(NULL, (size_t)all.count * sizeof *kept);
+    int count = 0;
+    for (int i = 0; i < all.count; ++i)
+        if (ModelAsk(&all, question, i) == 0)
+            kept[count++] = all.pairs[i];
+    ModelPairsFree(&all);
+    return ModelPairsMake(r->models, kept, count);
+}
+
+void JobNearMiss(const BenchOptions *options, int variant, BenchResult *result)
+{
+    const Recording *r = RecordingOf(options, (SceneFallKind)variant);
+    const ModelQuestion question = {.limit = CONTACT_LIMIT, .space = true, .boxToo = false};
+    SayScene(r, result);
+    ModelPairs pairs = NotTouching(r, &question);
+    if (pairs.count == 0) {
+        BenchSkip(result, "no near pair without contact");
+    } else {
+        BenchSay(result, "%d of %d near pairs do not touch", pairs.count, r->pairCount);
+        ModelQuestion alone = question;
+        alone.space = false;
+        double inSpace = ModelLatency(&pairs, &question, options->rounds);
+        double inCollide = ModelLatency(&pairs, &alone, options->rounds);
+        MeasureOptions measure = JobMeasure(options);
+        ModelCompare(&pairs, &question, &measure, result);
+        BenchGoalOf(BenchNote(result, "us", inSpace, "median as a space asks"), BenchAtMost, 0.3);
+        BenchGoalOf(BenchNote(result, "us", inCollide, "median of dCollide alone"), BenchAtMost,
+                    0.3);
+    }
+    ModelPairsFree(&pairs);
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Meshes and the plane
+ */
+
+typedef struct FloorSide {
+    dGeomID *geoms;
+    dGeomID plane;
+} FloorSide;
+
+static int AskFloor(void *context, int query)
+{
+    const FloorSide *side = context;
+    dContactGeom contacts[CONTACT_LIMIT];
+    return dCollide(side->geoms[query], side->plane, CONTACT_LIMIT, contacts, sizeof *contacts);
+}
+
+void JobRecordedFloor(const BenchOptions *options, int variant, BenchResult *result)
+{
+    const Recording *r = RecordingOf(options, (SceneFallKind)variant);
+    SayScene(r, result);
+    if (r->floorCount == 0) {
+        BenchSkip(result, "nothing ever came near the plane");
+        return;
+    }
+    BenchSay(result, "%d near the plane, out of %.0f per step", r->floorCount, r->floorPerStep);
+    FloorSide sides[SceneEngineCount];
+    dGeomID plane = dCreatePlane(0, 0, 0, 1, 0);
+    for (int e = 0; e < SceneEngineCount; ++e) {
+        sides[e].plane = plane;
+        sides[e].geoms = SceneReallocate(NULL, (size_t)r->floorCount * sizeof *sides[e].geoms);
+        for (int i = 0; i < r->floorCount; ++i)
+            sides[e].geoms[i] =
+                ModelGeom(&r->models[r->floor[i].model], (SceneEngine)e, &r->floor[i].pose);
+    }
+    const MeasureSide measured[] = {
+        {SceneEngineTitle(SceneEngineFastMesh), &sides[SceneEngineFastMesh], AskFloor},
+        {"FastMesh again", &sides[SceneEngineFastMesh], AskFloor},
+        {SceneEngineTitle(SceneEngineStock), &sides[SceneEngineStock], AskFloor},
+        {SceneEngineTitle(SceneEngineBox), &sides[SceneEngineBox], AskFloor},
+    };
+    MeasureOptions measure = JobMeasure(options);
+    result->asksContacts = true;
+    Measure(measured, 4, r->floorCount, &measure, result);
+    BenchRatioGoal(result, SceneEngineTitle(SceneEngineStock), 1);
+    for (int e = 0; e < SceneEngineCount; ++e) {
+        for (int i = 0; i < r->floorCount; ++i)
+            dGeomDestroy(sides[e].geoms[i]);
+        free(sides[e].geoms);
+    }
+    dGeomDestroy(plane);
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Whole scenes
+ */
+
+static void NoteSteps(const SceneStepStats *steps, long count, const char *who, bool goal,
+                      BenchResult *result)
+{
+    static const struct {
+        const char *name;
+        StepPart *part;
+    } kParts[] = {{"broad phase", StepBroad}, {"narrow phase", StepNarrow}, {"solver", StepSolver}};
+    for (size_t i = 0; i < sizeof kParts / sizeof *kParts; ++i) {
+        StepTimes times = StepTimesOf(steps, count, kParts[i].part, FRAME_MS);
+        BenchNote(result, "ms", times.mean, "%s: %s per step", who, kParts[i].name);
+    }
+    StepTimes whole = StepTimesOf(steps, count, StepWhole, FRAME_MS);
+    BenchFigure *mean = BenchNote(result, "ms", whole.mean, "%s: whole step", who);
+    if (goal)
+        BenchGoalOf(mean, BenchAtMost, FRAME_MS);
+    BenchNote(result, "ms", whole.worst, "%s: slowest step", who);
+    BenchNote(result, "%", 100 * whole.within, "%s: steps within %.1f ms", who, FRAME_MS);
+}
+
+static void NoteCounts(const Recording *r, BenchResult *result)
+{
+    double near = 0, touching = 0, contacts = 0, n = (double)r->stepCount;
+    for (long i = 0; i < r->stepCount; ++i) {
+        near += r->steps[i].nearPairs / n;
+        touching += r->steps[i].collidingPairs / n;
+        contacts += r->steps[i].contacts / n;
+    }
+    BenchNote(result, "", near, "pairs asked per step");
+    BenchNote(result, "", touching, "of them touching");
+    BenchNote(result, "", contacts, "contacts per step");
+}
+
+void JobScene(const BenchOptions *options, int variant, BenchResult *result)
+{
+    const Recording *r = RecordingOf(options, (SceneFallKind)variant);
+    SayScene(r, result);
+    BenchSay(result, "state %016llx", (unsigned long long)r->hash);
+    NoteSteps(r->steps, r->stepCount, "FastMesh", true, result);
+    NoteCounts(r, result);
+
+    /* boxes in place of the meshes: what the rest of a step costs, and the least a pair could */
+    SceneStepStats *steps = SceneReallocate(NULL, (size_t)r->stepCount * sizeof *steps);
+    SceneWorld *world = SceneFallCreate(&r->scene, SceneEngineBox);
+    for (long i = 0; i < r->stepCount; ++i) {
+        Progress((double)i / (double)r->stepCount, "the scene with boxes");
+        SceneWorldStep(world);
+        steps[i] = world->last;
+    }
+    SceneWorldDestroy(world);
+    NoteSteps(steps, r->stepCount, "boxes", false, result);
+    free(steps);
+}

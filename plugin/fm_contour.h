@@ -1,0 +1,94 @@
+/* The intersection contour of two meshes and the regions it bounds. A region is one connected overlap:
+ * the crossings and segments of its contour, the points of each mesh that lie inside the other, and the
+ * faces they belong to. Knows crossings and trees; nothing of directions, depths or contacts. */
+#ifndef FM_CONTOUR_H
+#define FM_CONTOUR_H
+
+#include "fm_bits.h"
+#include "fm_cross.h"
+#include "fm_idmap.h"
+#include "fm_tree.h"
+
+/* A crossing, stored once however many face pairs meet it. */
+typedef struct fmEvent {
+    fmVec3 pos; /* in b's frame */
+    double t;   /* on its edge, 0 at the lower point */
+    int32_t edge, face;
+    bool edgeOfB, entering;
+    int32_t parent; /* union-find */
+    int32_t region;
+} fmEvent;
+
+/* Directed so that, seen from outside a, the inside of b lies to the left. */
+typedef struct fmSegment {
+    int32_t from, to; /* events */
+    int32_t region;
+} fmSegment;
+
+/* A pair of intersecting faces. */
+typedef struct fmCutPair {
+    int32_t face[2]; /* of a, of b */
+    int32_t event[FM_MAX_CROSSINGS];
+    int8_t starts[FM_MAX_CROSSINGS];
+    int32_t eventCount;
+} fmCutPair;
+
+typedef struct fmRange {
+    int32_t first, count;
+} fmRange;
+
+/* Ranges into the contour's arrays; [0] belongs to a, [1] to b. */
+typedef struct fmRegion {
+    fmRange events, segments, pairs;
+    fmRange points[2]; /* points of one mesh inside the other */
+    fmRange faces[2];  /* faces that are cut or touch such a point */
+} fmRegion;
+
+/* A node of the union-find that is a point inside the other mesh. */
+typedef struct fmInsidePoint {
+    int32_t point, side;
+    int32_t event; /* an event of the same region */
+} fmInsidePoint;
+
+typedef struct fmContour {
+    const fmMesh *mesh[2];
+    const fmTree *tree[2];
+    fmPose aInB;
+    int32_t eventCount, segmentCount, pairCount, insideCount, regionCount, pointCount, faceCount;
+    fmArray events, segments, pairs, inside, regions; /* of the types above */
+    fmArray points, faces;                            /* int32_t */
+    fmArray order, pairOrder;                         /* scratch for sorting */
+    fmIdMap eventIds;
+    /* of each mesh, empty between queries: edges with events, points inside the other mesh and an event
+     * of the same region for each of those, faces of the region at hand */
+    fmBits edgeBits[2], pointBits[2], faceBits[2];
+    fmArray pointEvent[2];
+    bool outOfMemory;
+} fmContour;
+
+#define FM_ITEMS(type, array) ((type *)(array).items)
+
+/* Collects all intersecting face pairs and groups them. keepFace[i] asks for mesh i, NULL for all.
+ * With stopAtFirst the contour holds at most one pair and no regions. */
+typedef bool fmFaceFilter(void *context, int32_t face);
+void fmContourFind(fmContour *contour, const fmMesh *a, const fmTree *treeA, const fmMesh *b,
+                   const fmTree *treeB, const fmPose *aInB, fmFaceFilter *const keepFace[2],
+                   void *const keepContext[2], bool stopAtFirst);
+
+/* The same with candidates from elsewhere than the trees: what the source delivers, in whatever order, is
+ * all that is looked at. */
+typedef void fmPairSource(const void *context, const fmPose *aInB, fmPairSink *sink, void *sinkContext);
+void fmContourFindAmong(fmContour *contour, const fmMesh *a, const fmTree *treeA, const fmMesh *b,
+                        const fmTree *treeB, const fmPose *aInB, fmPairSource *source,
+                        const void *sourceContext, fmFaceFilter *const keepFace[2],
+                        void *const keepContext[2], bool stopAtFirst);
+void fmContourFree(fmContour *contour);
+
+/* Position in b's frame of point p of mesh `side`. */
+static inline fmVec3 fmContourPoint(const fmContour *contour, int side, int32_t p)
+{
+    fmVec3 local = contour->mesh[side]->points[p];
+    return side == 0 ? fmTransform(&contour->aInB, local) : local;
+}
+
+#endif

@@ -1,0 +1,125 @@
+#include "fm_cylinder.h"
+
+#include "fm_closest.h"
+
+fmCylinder fmCylinderMake(fmVec3 centre, fmVec3 axis, double radius, double half)
+{
+    fmVec3 u = fmAnyTangent(axis);
+    return (fmCylinder){centre, axis, u, fmCross(axis, u), radius, half};
+}
+
+double fmCylinderLowest(const fmCylinder *c, fmVec3 n)
+{
+    double along = fmDot(n, c->axis);
+    return fmDot(n, c->centre) - fabs(along) * c->half -
+           sqrt(fmax(0, 1 - along * along)) * c->radius;
+}
+
+bool fmCylinderLine(const fmCylinder *c, fmVec3 from, fmVec3 along, double *enter, double *leave)
+{
+    fmVec3 p = fmSub(from, c->centre);
+    double px = fmDot(p, c->u), py = fmDot(p, c->v), pz = fmDot(p, c->axis);
+    double dx = fmDot(along, c->u), dy = fmDot(along, c->v), dz = fmDot(along, c->axis);
+    double lo = -INFINITY, hi = INFINITY;
+
+    /* between the ends */
+    if (dz != 0) {
+        double s = (-c->half - pz) / dz, t = (c->half - pz) / dz;
+        lo = fmin(s, t);
+        hi = fmax(s, t);
+    } else if (fabs(pz) > c->half) {
+        return false;
+    }
+
+    /* within the wall: a quadratic, solved without cancellation */
+    double a = dx * dx + dy * dy, b = px * dx + py * dy;
+    double k = px * px + py * py - c->radius * c->radius;
+    if (a > 0) {
+        double disc = b * b - a * k;
+        if (disc < 0)
+            return false;
+        double q = -(b + copysign(sqrt(disc), b));
+        double s = q / a, t = q != 0 ? k / q : 0;
+        lo = fmax(lo, fmin(s, t));
+        hi = fmin(hi, fmax(s, t));
+    } else if (k > 0) {
+        return false;
+    }
+    *enter = lo;
+    *leave = hi;
+    return lo <= hi;
+}
+
+/* Keeps the part of the piece with n.x <= d. */
+static void cut(fmPiece *piece, fmVec3 n, double d)
+{
+    /* most cuts take nothing away */
+    bool all = true;
+    for (int i = 0; i < piece->count && all; ++i)
+        all = fmDot(n, piece->point[i]) <= d;
+    if (all)
+        return;
+    fmPiece in = *piece;
+    piece->count = 0;
+    for (int i = 0; i < in.count; ++i) {
+        fmVec3 p = in.point[i], q = in.point[(i + 1) % in.count];
+        double sp = fmDot(n, p) - d, sq = fmDot(n, q) - d;
+        if (sp <= 0 && piece->count < FM_PIECE_MAX)
+            piece->point[piece->count++] = p;
+        if (((sp < 0 && sq > 0) || (sp > 0 && sq < 0)) && piece->count < FM_PIECE_MAX)
+            piece->point[piece->count++] = fmLerp(p, q, sp / (sp - sq));
+    }
+}
+
+/* The part between the planes of the two ends. */
+static fmPiece betweenEnds(const fmCylinder *c, fmVec3 p, fmVec3 q, fmVec3 r, double margin)
+{
+    fmPiece piece = {.point = {p, q, r}, .count = 3};
+    double middle = fmDot(c->axis, c->centre), reach = c->half + margin;
+    cut(&piece, c->axis, middle + reach);
+    cut(&piece, fmNeg(c->axis), reach - middle);
+    return piece;
+}
+
+/* Distance of a piece from the axis, seen along it. */
+static double distanceFromAxis(const fmCylinder *c, const fmPiece *piece)
+{
+    fmVec3 flat[FM_PIECE_MAX];
+    for (int i = 0; i < piece->count; ++i) {
+        fmVec3 p = fmSub(piece->point[i], c->centre);
+        flat[i] = fmVec(fmDot(p, c->u), fmDot(p, c->v), 0);
+    }
+    const fmVec3 origin = {0, 0, 0};
+    double nearest = INFINITY;
+    int left = 0, right = 0;
+    for (int i = 0; i < piece->count; ++i) {
+        fmVec3 a = flat[i], b = flat[(i + 1) % piece->count];
+        nearest = fmin(nearest, fmLength(fmLerp(a, b, fmClosestOnSegment(origin, a, b))));
+        double turn = a.x * b.y - a.y * b.x;
+        left += turn > 0;
+        right += turn < 0;
+    }
+    bool around = left == piece->count || right == piece->count;
+    return around ? 0 : nearest;
+}
+
+bool fmCylinderTouches(const fmCylinder *c, fmVec3 p, fmVec3 q, fmVec3 r, double margin)
+{
+    fmPiece piece = betweenEnds(c, p, q, r, margin);
+    return piece.count > 0 && distanceFromAxis(c, &piece) <= c->radius + margin;
+}
+
+void fmCylinderClip(const fmCylinder *c, fmVec3 p, fmVec3 q, fmVec3 r, double margin,
+                    fmPiece *piece)
+{
+    *piece = betweenEnds(c, p, q, r, margin);
+    /* cosines of multiples of 30 degrees; the sine is the cosine three steps back */
+    static const double kCos[FM_PRISM_SIDES] = {
+        1,  0.8660254037844386,  0.5,  0, -0.5, -0.8660254037844386,
+        -1, -0.8660254037844386, -0.5, 0, 0.5,  0.8660254037844386};
+    for (int i = 0; i < FM_PRISM_SIDES && piece->count > 0; ++i) {
+        double cosine = kCos[i], sine = kCos[(i + FM_PRISM_SIDES - 3) % FM_PRISM_SIDES];
+        fmVec3 n = fmAdd(fmScale(c->u, cosine), fmScale(c->v, sine));
+        cut(piece, n, fmDot(n, c->centre) + c->radius + margin);
+    }
+}

@@ -1,0 +1,91 @@
+/* A hash map from 64-bit keys to 32-bit values for one query's bookkeeping: emptied in constant time,
+ * memory kept from query to query. Never iterated, so the hash order shows nowhere. */
+#ifndef FM_IDMAP_H
+#define FM_IDMAP_H
+
+#include "fm_memory.h"
+
+#include <stdint.h>
+#include <string.h>
+
+typedef struct fmIdSlot {
+    uint64_t key;
+    int32_t value;
+    uint32_t epoch; /* the slot is in use when this is the map's */
+} fmIdSlot;
+
+typedef struct fmIdMap {
+    fmArray slots;
+    uint32_t mask; /* capacity - 1, a power of two less one; 0 before the first use */
+    uint32_t used, epoch;
+} fmIdMap;
+
+static inline void fmIdMapClear(fmIdMap *map)
+{
+    map->used = 0;
+    /* after 2^32 queries old epochs could come back: start over with clean slots */
+    if (++map->epoch == 0) {
+        if (map->slots.items)
+            memset(map->slots.items, 0, map->slots.capacity);
+        map->epoch = 1;
+    }
+}
+
+static inline uint32_t fmIdHash(uint64_t key)
+{
+    return (uint32_t)((key * 0x9e3779b97f4a7c15u) >> 32);
+}
+
+static inline fmIdSlot *fmIdMapSlot(const fmIdMap *map, uint64_t key)
+{
+    fmIdSlot *slots = map->slots.items;
+    uint32_t i = fmIdHash(key) & map->mask;
+    while (slots[i].epoch == map->epoch && slots[i].key != key)
+        i = (i + 1) & map->mask;
+    return &slots[i];
+}
+
+/* The value of a key, or -1. */
+static inline int32_t fmIdMapGet(const fmIdMap *map, uint64_t key)
+{
+    if (map->mask == 0)
+        return -1;
+    const fmIdSlot *slot = fmIdMapSlot(map, key);
+    return slot->epoch == map->epoch ? slot->value : -1;
+}
+
+static inline bool fmIdMapGrow(fmIdMap *map)
+{
+    fmIdMap larger = {.mask = map->mask ? 2 * map->mask + 1 : 255, .epoch = 1};
+    if (!fmArrayReserve(&larger.slots, ((size_t)larger.mask + 1) * sizeof(fmIdSlot)))
+        return false;
+    memset(larger.slots.items, 0, larger.slots.capacity);
+    const fmIdSlot *slots = map->slots.items;
+    for (uint32_t i = 0; map->mask && i <= map->mask; ++i)
+        if (slots[i].epoch == map->epoch) {
+            fmIdSlot *slot = fmIdMapSlot(&larger, slots[i].key);
+            *slot = (fmIdSlot){slots[i].key, slots[i].value, 1};
+            ++larger.used;
+        }
+    fmArrayFree(&map->slots);
+    *map = larger;
+    return true;
+}
+
+/* Finds the key or adds it with `value`. Returns what the map now holds; *added tells which it was.
+ * -1 when memory is out. */
+static inline int32_t fmIdMapAdd(fmIdMap *map, uint64_t key, int32_t value, bool *added)
+{
+    *added = false;
+    if (2 * (map->used + 1) > map->mask && !fmIdMapGrow(map))
+        return -1;
+    fmIdSlot *slot = fmIdMapSlot(map, key);
+    if (slot->epoch == map->epoch)
+        return slot->value;
+    *slot = (fmIdSlot){key, value, map->epoch};
+    ++map->used;
+    *added = true;
+    return value;
+}
+
+#endif

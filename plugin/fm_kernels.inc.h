@@ -1,0 +1,490 @@
+/* The kernels, written once. A body defines FM_WIDTH (1, 4 or 8) and FM_TABLE, the name of its
+ * table, and includes this file. W is a vector of FM_WIDTH lanes; a lane never looks at another. A
+ * group is the FM_WIDTH lanes from `g` on. Numbers that do not compare (overflow) never reject. */
+#include "fm_kernels.h"
+#include "fm_simd.h"
+#include "fm_stats.h"
+
+#include <assert.h>
+
+#define PASTE2(a, b) a##b
+#define PASTE(a, b) PASTE2(a, b)
+#define W PASTE(fmFloat, FM_WIDTH)
+#define M PASTE(fmMask, FM_WIDTH)
+#define LOAD PASTE(fmLoad, FM_WIDTH)
+#define STORE PASTE(fmStore, FM_WIDTH)
+#define ABS PASTE(fmAbs, FM_WIDTH)
+#define MIN PASTE(fmMin, FM_WIDTH)
+#define MAX PASTE(fmMax, FM_WIDTH)
+#define SQRT PASTE(fmSqrt, FM_WIDTH)
+#define BITS PASTE(fmBits, FM_WIDTH)
+#define GROUP_BITS ((1u << FM_WIDTH) - 1)
+#define INLINE static inline __attribute__((always_inline))
+
+/* The same number in every lane; subtracting zero changes no number, and costs nothing. */
+INLINE W Splat(float x)
+{
+    return x - (W){0};
+}
+
+INLINE W Dot(const W a[3], const W b[3])
+{
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+}
+
+INLINE W DotOne(const float a[3], const W b[3])
+{
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+}
+
+INLINE void Cross(const W a[3], const W b[3], W c[3])
+{
+    c[0] = a[1] * b[2] - a[2] * b[1];
+    c[1] = a[2] * b[0] - a[0] * b[2];
+    c[2] = a[0] * b[1] - a[1] * b[0];
+}
+
+INLINE W Min3(W a, W b, W c)
+{
+    return MIN(MIN(a, b), c);
+}
+
+INLINE W Max3(W a, W b, W c)
+{
+    return MAX(MAX(a, b), c);
+}
+
+INLINE void LoadRows(const float rows[3][FM_LANES], int g, W out[3])
+{
+    for (int k = 0; k < 3; ++k)
+        out[k] = LOAD(&rows[k][g]);
+}
+
+/* Fifteen axes: the three of the box, the three of each lane, then the nine cross products, which
+ * are tried only when one of the lanes is still in. */
+INLINE unsigned BoxNodeGroup(const fmNode8 *node, const fmBoxQuery *box, int g, float *farSq)
+{
+    W h[3], d[3], b[3][3], c[3][3], r[3][3], onBox[3], onLane[3];
+    LoadRows(node->half, g, h);
+    LoadRows(node->center, g, d);
+    for (int k = 0; k < 3; ++k)
+        d[k] = d[k] - box->center[k];
+    W slack = (h[0] + h[1] + h[2]) * FM_BOX_SLACK + box->slack;
+    for (int j = 0; j < 3; ++j)
+        LoadRows(node->axis[j], g, b[j]);
+    M out = {0};
+    for (int i = 0; i < 3; ++i) {
+        for (int j = 0; j < 3; ++j) {
+            c[i][j] = DotOne(box->axis[i], b[j]);
+            r[i][j] = ABS(c[i][j]);
+        }
+        onBox[i] = DotOne(box->axis[i], d);
+        out |= ABS(onBox[i]) > slack + box->half[i] + Dot(r[i], h);
+    }
+    for (int j = 0; j < 3; ++j) {
+        onLane[j] = Dot(b[j], d);
+        out |= ABS(onLane[j]) >
+               slack + h[j] +
+                   (box->half[0] * r[0][j] + box->half[1] * r[1][j] + box->half[2] * r[2][j]);
+    }
+    if (BITS(out) == GROUP_BITS)
+        return 0;
+    STORE(farSq, Dot(d, d));
+    for (int i = 0; i < 3; ++i) {
+        int i1 = (i + 1) % 3, i2 = (i + 2) % 3;
+        for (int j = 0; j < 3; ++j) {
+            int j1 = (j + 1) % 3, j2 = (j + 2) % 3;
+            W distance = onBox[i2] * c[i1][j] - onBox[i1] * c[i2][j];
+            W ofBox = box->half[i1] * r[i2][j] + box->half[i2] * r[i1][j];
+            W ofLane = h[j1] * r[i][j2] + h[j2] * r[i][j1];
+            out |= ABS(distance) > slack + ofBox + ofLane;
+        }
+    }
+    return ~BITS(out) & GROUP_BITS;
+}
+
+static unsigned BoxNode(const fmNode8 *node, const fmBoxQuery *box, float farSq[FM_LANES])
+{
+    unsigned in = 0;
+    for (int g = 0; g < node->count; g += FM_WIDTH)
+        in |= BoxNodeGroup(node, box, g, farSq + g) << g;
+    return in & ((1u << node->count) - 1);
+}
+
+/* A box against triangles: thirteen axes, in the frame of the box. */
+INLINE unsigned BoxLeafGroup(const fmLeaf8 *leaf, const fmBoxQuery *box, int g)
+{
+    float size = box->half[0] + box->half[1] + box->half[2], reach = size + leaf->radius;
+    float onFace = FM_CORNER_SLACK * reach + box->slack;
+    float onEdge = FM_LEAF_SLACK * reach * leaf->radius + box->slack * (2 * leaf->radius) + FLT_MIN;
+    float onPlane =
+        onEdge * leaf->radius + box->slack * (4 * leaf->radius * leaf->radius) + FLT_MIN;
+    W p[3][3], f[3][3], n[3];
+    M out = {0};
+    for (int k = 0; k < 3; ++k) {
+        W d[3];
+        LoadRows(leaf->corner[k], g, d);
+        for (int i = 0; i < 3; ++i)
+            d[i] = d[i] - box->center[i];
+        for (int i = 0; i < 3; ++i)
+            p[k][i] = DotOne(box->axis[i], d);
+    }
+    for (int i = 0; i < 3; ++i) {
+        W limit = Splat(box->half[i] + onFace);
+        out |= Min3(p[0][i], p[1][i], p[2][i]) > limit;
+        out |= Max3(p[0][i], p[1][i], p[2][i]) < -limit;
+    }
+    if (BITS(out) == GROUP_BITS)
+        return 0;
+    for (int k = 0; k < 3; ++k)
+        for (int i = 0; i < 3; ++i)
+            f[k][i] = p[(k + 1) % 3][i] - p[k][i];
+    Cross(f[0], f[1], n);
+    out |= ABS(Dot(n, p[0])) >
+           box->half[0] * ABS(n[0]) + box->half[1] * ABS(n[1]) + box->half[2] * ABS(n[2]) + onPlane;
+    for (int k = 0; k < 3; ++k) {
+        const W *a = p[k], *b = p[(k + 2) % 3];
+        for (int i = 0; i < 3; ++i) {
+            int i1 = (i + 1) % 3, i2 = (i + 2) % 3;
+            W first = f[k][i1] * a[i2] - f[k][i2] * a[i1],
+              second = f[k][i1] * b[i2] - f[k][i2] * b[i1];
+            W limit = box->half[i2] * ABS(f[k][i1]) + box->half[i1] * ABS(f[k][i2]) + onEdge;
+            out |= (M)(MIN(first, second) > limit) | (M)(MAX(first, second) < -limit);
+        }
+    }
+    return ~BITS(out) & GROUP_BITS;
+}
+
+static unsigned BoxLeaf(const fmLeaf8 *leaf, const fmBoxQuery *box)
+{
+    float reach = box->half[0] + box->half[1] + box->half[2] + leaf->radius;
+    unsigned in = 0, all = (1u << leaf->count) - 1;
+    if (!(reach < FM_LEAF_MAX_REACH))
+        return all;
+    for (int g = 0; g < leaf->count; g += FM_WIDTH)
+        in |= BoxLeafGroup(leaf, box, g) << g;
+    return in & all;
+}
+
+/* The triangles of one leaf, carried to the frame of the other: what the tests need of each, ready
+ * to be spread over the lanes of the other. */
+typedef struct OneLeaf {
+    float corner[3][3][FM_LANES];
+    float edge[3][3][FM_LANES];
+    float moment[3][3][FM_LANES];                  /* corner x edge: with the edge, its line */
+    float normal[3][FM_LANES], onNormal[FM_LANES]; /* normal . corner 0 */
+    float lo[3][FM_LANES], hi[3][FM_LANES];
+    float edgeLength[3][FM_LANES], normalLength[FM_LANES];
+} OneLeaf;
+
+/* The same of a group of the other leaf, in registers. */
+typedef struct ManyLanes {
+    W corner[3][3], edge[3][3], moment[3][3], normal[3], onNormal, lo[3], hi[3];
+    W edgeLength[3], normalLength;
+} ManyLanes;
+
+typedef struct LeafLimits {
+    float margin, box, one, many, edge;
+} LeafLimits;
+
+INLINE void CarryGroup(const fmLeaf8 *leaf, const fmLeafPose *pose, int g, bool inflated,
+                       OneLeaf *one)
+{
+    W turned[3][3], p[3][3], e[3][3], n[3], m[3];
+    for (int k = 0; k < 3; ++k) {
+        W c[3];
+        LoadRows(leaf->corner[k], g, c);
+        for (int i = 0; i < 3; ++i) {
+            turned[k][i] = DotOne(pose->r[i], c);
+            p[k][i] = turned[k][i] + pose->t[i];
+            STORE(&one->corner[k][i][g], p[k][i]);
+        }
+    }
+    for (int i = 0; i < 3; ++i) {
+        STORE(&one->lo[i][g], Min3(p[0][i], p[1][i], p[2][i]));
+        STORE(&one->hi[i][g], Max3(p[0][i], p[1][i], p[2][i]));
+    }
+    /* edges before the shift: their errors are the leaf's own */
+    for (int k = 0; k < 3; ++k) {
+        for (int i = 0; i < 3; ++i) {
+            e[k][i] = turned[(k + 1) % 3][i] - turned[k][i];
+            STORE(&one->edge[k][i][g], e[k][i]);
+        }
+        Cross(p[k], e[k], m);
+        for (int i = 0; i < 3; ++i)
+            STORE(&one->moment[k][i][g], m[i]);
+        if (inflated)
+            STORE(&one->edgeLength[k][g], SQRT(Dot(e[k], e[k])));
+    }
+    Cross(e[0], e[1], n);
+    for (int i = 0; i < 3; ++i)
+        STORE(&one->normal[i][g], n[i]);
+    STORE(&one->onNormal[g], Dot(n, p[0]));
+    if (inflated)
+        STORE(&one->normalLength[g], SQRT(Dot(n, n)));
+}
+
+INLINE void LoadMany(const fmLeaf8 *leaf, const LeafLimits *limits, int g, bool inflated,
+                     ManyLanes *many)
+{
+    for (int k = 0; k < 3; ++k)
+        LoadRows(leaf->corner[k], g, many->corner[k]);
+    for (int i = 0; i < 3; ++i) {
+        W a = many->corner[0][i], b = many->corner[1][i], c = many->corner[2][i];
+        many->lo[i] = Min3(a, b, c) - limits->box;
+        many->hi[i] = Max3(a, b, c) + limits->box;
+    }
+    for (int k = 0; k < 3; ++k) {
+        for (int i = 0; i < 3; ++i)
+            many->edge[k][i] = many->corner[(k + 1) % 3][i] - many->corner[k][i];
+        Cross(many->edge[k], many->corner[k], many->moment[k]);
+        if (inflated)
+            many->edgeLength[k] = SQRT(Dot(many->edge[k], many->edge[k]));
+    }
+    Cross(many->edge[0], many->edge[1], many->normal);
+    many->onNormal = Dot(many->normal, many->corner[0]);
+    if (inflated)
+        many->normalLength = SQRT(Dot(many->normal, many->normal));
+}
+
+INLINE void Spread(const float rows[3][FM_LANES], int lane, float out[3])
+{
+    for (int i = 0; i < 3; ++i)
+        out[i] = rows[i][lane];
+}
+
+/* Outside by boxes, or all corners on one side of the other's plane. */
+INLINE M PlanesReject(const OneLeaf *one, int t, const ManyLanes *many, const LeafLimits *limits,
+                      bool inflated)
+{
+    M out = {0};
+    for (int i = 0; i < 3; ++i) {
+        out |= many->lo[i] > Splat(one->hi[i][t]);
+        out |= many->hi[i] < Splat(one->lo[i][t]);
+    }
+    if (BITS(out) == GROUP_BITS)
+        return out;
+    float n[3];
+    Spread(one->normal, t, n);
+    W limit = Splat(limits->one), s[3];
+    if (inflated)
+        limit = limit + limits->margin * one->normalLength[t];
+    for (int k = 0; k < 3; ++k)
+        s[k] = DotOne(n, many->corner[k]) - one->onNormal[t];
+    out |= Min3(s[0], s[1], s[2]) > limit;
+    out |= Max3(s[0], s[1], s[2]) < -limit;
+    limit = Splat(limits->many);
+    if (inflated)
+        limit = limit + limits->margin * many->normalLength;
+    for (int k = 0; k < 3; ++k) {
+        float p[3];
+        Spread(one->corner[k], t, p);
+        s[k] = DotOne(p, many->normal) - many->onNormal;
+    }
+    out |= Min3(s[0], s[1], s[2]) > limit;
+    out |= Max3(s[0], s[1], s[2]) < -limit;
+    return out;
+}
+
+/* The nine axes e x f. Along such an axis both ends of e project to one number, both ends of f to
+ * another; their difference is the product of the two lines (edge . moment + moment . edge), and
+ * the third corners lie normal . f and normal . e beyond. */
+INLINE M EdgesReject(const OneLeaf *one, int t, const ManyLanes *many, const LeafLimits *limits,
+                     bool inflated)
+{
+    M out = {0};
+    W zero = {0}, low[3], high[3];
+    float n[3];
+    Spread(one->normal, t, n);
+    for (int j = 0; j < 3; ++j) {
+        W beyond = DotOne(n, many->edge[j]);
+        low[j] = MIN(beyond, zero);
+        high[j] = MAX(beyond, zero);
+    }
+    for (int i = 0; i < 3; ++i) {
+        float e[3], m[3];
+        Spread(one->edge[i], t, e);
+        Spread(one->moment[i], t, m);
+        W beyond = DotOne(e, many->normal);
+        W lowest = MIN(beyond, zero) - limits->edge, highest = MAX(beyond, zero) + limits->edge;
+        for (int j = 0; j < 3; ++j) {
+            W side = DotOne(m, many->edge[j]) - DotOne(e, many->moment[j]);
+            W above = high[j] + highest, below = low[j] + lowest;
+            if (inflated) {
+                W reach = limits->margin * one->edgeLength[i][t] * many->edgeLength[j];
+                above = above + reach;
+                below = below - reach;
+            }
+            out |= side > above;
+            out |= side < below;
+        }
+    }
+    return out;
+}
+
+INLINE void LeafLeafBody(const fmLeaf8 *one, const fmLeaf8 *many, const fmLeafPose *pose,
+                         const LeafLimits *limits, bool inflated, uint8_t hits[FM_LANES])
+{
+    OneLeaf carried;
+    for (int g = 0; g < one->count; g += FM_WIDTH)
+        CarryGroup(one, pose, g, inflated, &carried);
+    for (int g = 0; g < many->count; g += FM_WIDTH) {
+        ManyLanes lanes;
+        LoadMany(many, limits, g, inflated, &lanes);
+        for (int t = 0; t < one->count; ++t) {
+            M out = PlanesReject(&carried, t, &lanes, limits, inflated);
+            if (BITS(out) != GROUP_BITS)
+                out |= EdgesReject(&carried, t, &lanes, limits, inflated);
+            hits[t] |= (uint8_t)((~BITS(out) & GROUP_BITS) << g);
+        }
+    }
+}
+
+static void LeafLeaf(const fmLeaf8 *one, const fmLeaf8 *many, const fmLeafPose *pose,
+                     uint8_t hits[FM_LANES])
+{
+    uint8_t all = (uint8_t)((1u << many->count) - 1);
+    float a = one->radius, b = many->radius, reach = a + b + pose->margin,
+          slack = FM_LEAF_SLACK * reach;
+    if (!(reach < FM_LEAF_MAX_REACH)) {
+        memset(hits, all, FM_LANES);
+        return;
+    }
+    LeafLimits limits = {.margin = pose->margin,
+                         .box = FM_CORNER_SLACK * reach + pose->margin + FLT_MIN,
+                         .one = slack * a * a + FLT_MIN,
+                         .many = slack * b * b + FLT_MIN,
+                         .edge = slack * a * b + FLT_MIN};
+    memset(hits, 0, FM_LANES);
+    if (pose->margin > 0)
+        LeafLeafBody(one, many, pose, &limits, true, hits);
+    else
+        LeafLeafBody(one, many, pose, &limits, false, hits);
+    for (int t = 0; t < FM_LANES; ++t)
+        hits[t] &= all;
+}
+
+/* A segment against boxes: the three axes of each lane and their cross products with the
+ * segment. */
+INLINE unsigned SegmentNodeGroup(const fmNode8 *node, const fmSegmentQuery *segment, int g,
+                                 float *near)
+{
+    W h[3], d[3], s[3], v[3], r[3];
+    LoadRows(node->half, g, h);
+    LoadRows(node->center, g, d);
+    for (int k = 0; k < 3; ++k)
+        d[k] = d[k] - segment->middle[k];
+    W slack = (h[0] + h[1] + h[2] + (segment->length + node->radius)) * FM_BOX_SLACK + FLT_MIN;
+    M out = {0};
+    for (int j = 0; j < 3; ++j) {
+        W b[3];
+        LoadRows(node->axis[j], g, b);
+        s[j] = Dot(b, d);
+        v[j] = DotOne(segment->half, b);
+        r[j] = ABS(v[j]);
+        out |= ABS(s[j]) > h[j] + r[j] + slack;
+    }
+    slack = slack * segment->length + FLT_MIN;
+    for (int j = 0; j < 3; ++j) {
+        int j1 = (j + 1) % 3, j2 = (j + 2) % 3;
+        out |= ABS(s[j1] * v[j2] - s[j2] * v[j1]) > h[j1] * r[j2] + h[j2] * r[j1] + slack;
+    }
+    STORE(near, DotOne(segment->half, d) - Dot(h, r));
+    return ~BITS(out) & GROUP_BITS;
+}
+
+static unsigned SegmentNode(const fmNode8 *node, const fmSegmentQuery *segment,
+                            float near[FM_LANES])
+{
+    unsigned in = 0;
+    for (int g = 0; g < node->count; g += FM_WIDTH)
+        in |= SegmentNodeGroup(node, segment, g, near + g) << g;
+    return in & ((1u << node->count) - 1);
+}
+
+/* A segment against triangles: both ends on one side of the plane, or the line past an edge. */
+INLINE unsigned SegmentLeafGroup(const fmLeaf8 *leaf, const fmSegmentQuery *segment, int g)
+{
+    float reach = leaf->radius + segment->length, slack = FM_LEAF_SLACK * reach * leaf->radius;
+    W q[3][3], f[3][3], n[3], d[3], m[3], side[3];
+    for (int k = 0; k < 3; ++k)
+        LoadRows(leaf->corner[k], g, q[k]);
+    for (int k = 0; k < 3; ++k)
+        for (int i = 0; i < 3; ++i)
+            f[k][i] = q[(k + 1) % 3][i] - q[k][i];
+    Cross(f[0], f[1], n);
+    for (int i = 0; i < 3; ++i)
+        d[i] = segment->middle[i] - q[0][i];
+    W limit = Splat(slack * leaf->radius + FLT_MIN);
+    M out = ABS(Dot(n, d)) > ABS(DotOne(segment->half, n)) + limit;
+    limit = Splat(slack * segment->length + FLT_MIN);
+    for (int k = 0; k < 3; ++k) {
+        for (int i = 0; i < 3; ++i)
+            d[i] = segment->middle[i] - q[k][i];
+        Cross(f[k], d, m);
+        side[k] = DotOne(segment->half, m);
+    }
+    out |= (M)(Min3(side[0], side[1], side[2]) < -limit) &
+           (M)(Max3(side[0], side[1], side[2]) > limit);
+    return ~BITS(out) & GROUP_BITS;
+}
+
+static unsigned SegmentLeaf(const fmLeaf8 *leaf, const fmSegmentQuery *segment)
+{
+    unsigned in = 0, all = (1u << leaf->count) - 1;
+    if (!(leaf->radius + segment->length < FM_LEAF_MAX_REACH))
+        return all;
+    for (int g = 0; g < leaf->count; g += FM_WIDTH)
+        in |= SegmentLeafGroup(leaf, segment, g) << g;
+    return in & all;
+}
+
+INLINE unsigned PlaneNodeGroup(const fmNode8 *node, const fmPlaneQuery *plane, int g)
+{
+    W h[3], c[3];
+    LoadRows(node->half, g, h);
+    LoadRows(node->center, g, c);
+    W slack = (h[0] + h[1] + h[2] + node->radius) * (FM_BOX_SLACK * plane->length) +
+              (FM_BOX_SLACK * fabsf(plane->limit) + FLT_MIN);
+    W lowest = DotOne(plane->normal, c);
+    for (int j = 0; j < 3; ++j) {
+        W b[3];
+        LoadRows(node->axis[j], g, b);
+        lowest = lowest - h[j] * ABS(DotOne(plane->normal, b));
+    }
+    M out = lowest > slack + plane->limit;
+    return ~BITS(out) & GROUP_BITS;
+}
+
+static unsigned PlaneNode(const fmNode8 *node, const fmPlaneQuery *plane)
+{
+    unsigned in = 0;
+    for (int g = 0; g < node->count; g += FM_WIDTH)
+        in |= PlaneNodeGroup(node, plane, g) << g;
+    return in & ((1u << node->count) - 1);
+}
+
+INLINE unsigned PlaneLeafGroup(const fmLeaf8 *leaf, const fmPlaneQuery *plane, int g)
+{
+    W q[3], s[3];
+    for (int k = 0; k < 3; ++k) {
+        LoadRows(leaf->corner[k], g, q);
+        s[k] = DotOne(plane->normal, q);
+    }
+    float slack = FM_CORNER_SLACK * (leaf->radius * plane->length + fabsf(plane->limit)) + FLT_MIN;
+    M out = Min3(s[0], s[1], s[2]) > Splat(plane->limit + slack);
+    return ~BITS(out) & GROUP_BITS;
+}
+
+static unsigned PlaneLeaf(const fmLeaf8 *leaf, const fmPlaneQuery *plane)
+{
+    unsigned in = 0;
+    for (int g = 0; g < leaf->count; g += FM_WIDTH)
+        in |= PlaneLeafGroup(leaf, plane, g) << g;
+    return in & ((1u << leaf->count) - 1);
+}
+
+#include "fm_pairs.inc.h"
+
+const fmKernels FM_TABLE = {WalkPairs,   BoxNode,   BoxLeaf,  SegmentNode,
+                            SegmentLeaf, PlaneNode, PlaneLeaf};

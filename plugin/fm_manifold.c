@@ -1,0 +1,1020 @@
+/* The region's direction comes from its contour: the vector area of the contour is the integral of a's
+ * outward normal over the part of a inside b, which is minus the gradient of the overlap volume. No sign
+ * is guessed and no convexity is needed. Where large flat faces or sharp edges are about, the direction
+ * snaps to the one among theirs that needs the shortest way out.
+ *
+ * Depth is measured along that direction on a line through the contact itself, so it never exceeds the
+ * overlap there. "Low" is a's surface as it looks against the direction, "high" is b's along it: a must
+ * rise by high - low. */
+#include "fm_manifold.h"
+
+#include "fm_closest.h"
+
+/* A snapped direction stays within 60 degrees of the contour's. Guarded by test_contacts: "thin post". */
+#define FM_SNAP_CONE_COS 0.5
+/* How much longer a way out per unit of 1 - cos may be away from the contour's direction. */
+#define FM_SNAP_BEND 0.05
+/* The contour's own direction is as good as a face's when it is this little longer. */
+#define FM_SNAP_KEEP 1.0001
+/* Facets of at least this fraction of the contour's area may direct: on a finely curved mesh no face does,
+ * and the direction does not jump from face to face. */
+#define FM_SNAP_AREA 0.25
+/* A contour around less area than this fraction of a circle's of its length has no direction of its own
+ * (a pierced plate). */
+#define FM_THIN_CONTOUR 1e-3
+/* Edges that bend by more than 20 degrees count as sharp. Cosine. */
+#define FM_SHARP_COS 0.94
+/* Facets within 2.6 degrees of the direction are in flat contact. Cosine. */
+#define FM_FLAT_COS 0.999
+/* Corners of a flat contact stay in it up to this gap, as a fraction of the smaller mesh: the same corners
+ * come back in every step. Guarded by the sliding scenes. */
+#define FM_FLAT_MARGIN 1e-4
+/* Points are drawn towards the region's centre by this fraction of their distance before a line is sent
+ * through them, so that a line along a wall meets the top and not the wall. */
+#define FM_INWARD 1e-5
+/* ... and by this fraction where a body goes right through a thin wall: hardly a point of either lies inside
+ * the other, and the wall's thickness shows only inside the contour. Guarded by the drops on a thin plate. */
+#define FM_PIERCED_INWARD 0.2
+/* That is so when the contour surrounds less area than this fraction of a circle's of its length (two loops
+ * that cancel) and carries fewer contacts than this, the deepest counted as at least so much of the way out. */
+#define FM_PIERCED_AREA 0.2
+#define FM_PIERCED_SPOTS 3
+#define FM_PIERCED_DEPTH 0.5
+#define FM_PIERCED_MOST 2.0 /* the wall may be inclined */
+/* Faces steeper than this against the direction are walls. Cosine. */
+#define FM_WALL_COS 1e-6
+/* Contacts shallower than this fraction of the deepest hold nothing. */
+#define FM_SHALLOW 0.05
+/* Contacts nearer to each other than this fraction of the region are one. */
+#define FM_SPREAD_MIN 0.01
+/* Corners and borders of facets coincide up to this fraction of the smaller mesh. */
+#define FM_SAME_PLACE 1e-9
+
+/* A region whose contour surrounds less area than this fraction of a circle's of its length, and whose way
+ * out is longer than this fraction of its extent, closes round a body (a cup in a cup): no single direction
+ * fits it. Guarded by the nested cups. */
+#define FM_WRAP_AREA 0.2
+#define FM_WRAP_WAY 0.2
+
+#define FM_MAX_DIRECTIONS 12 /* facets of one mesh that may direct; further ones are not asked */
+#define FM_MAX_SHARP 8       /* directions of sharp edges of one mesh */
+#define FM_MAX_RIDGES 48     /* edges of one mesh that are crossed with the other's */
+#define FM_FEW_POINTS 16     /* inside points below which blunt edges count as ridges, too */
+#define FM_RIDGE_POINTS 256  /* inside points at which sharp edges are looked for */
+#define FM_MAX_DEEPEST 40    /* lines sent in search of the deepest point */
+#define FM_MAX_SPOTS 64
+#define FM_WRAP_FACES 512    /* beyond these an overlap is deep rather than nested */
+#define FM_WRAP_POINTS 48    /* inside points looked at where a region closes round a body */
+#define FM_MANY_FACES 128    /* of one mesh: from here on lines go through its tree */
+#define FM_MAX_WAYS 16384    /* points looked at, over all pairs of ridges, for a way out */
+#define FM_COS_45 0.70710678118654752
+#define FM_PI 3.14159265358979323846
+
+typedef struct BigFacet {
+    int32_t face; /* any face of it */
+    int32_t facet;
+    fmVec3 normal; /* in b's frame, outward */
+} BigFacet;
+
+/* A convex edge, in b's frame. */
+typedef struct Ridge {
+    fmVec3 p, q;
+    int32_t edge;
+    bool sharp;
+} Ridge;
+
+/* The two meshes as seen along a direction: heights count along n from the centre, places in (u, v). */
+typedef struct View {
+    const fmContour *contour;
+    fmVec3 centre;
+    fmVec3 n, u, v;     /* direction into a, and two tangents */
+    double bottom, top; /* how far down a reaches and how far up b, in the part looked at */
+    double size;        /* of the smaller mesh */
+} View;
+
+/* The region under work. */
+typedef struct Patch {
+    View view; /* from the centre of the events */
+    const fmContour *contour;
+    const fmRegion *region;
+    const fmEvent *events;
+    fmVec3 *low, *high; /* a's and b's inside points, then the events */
+    int lowCount, highCount;
+    double area; /* of the contour */
+    double roundness; /* that area as a fraction of a circle's of the same length */
+    BigFacet facets[2][FM_MAX_DIRECTIONS];
+    int facetCount[2];
+    Ridge ridges[2][FM_MAX_RIDGES];
+    int ridgeCount[2];
+    bool fewPoints;
+    double width; /* way out along the direction */
+} Patch;
+
+/* A face as seen along n: a triangle in the (u, v) plane, counter-clockwise, and its height over it. */
+typedef struct SeenFace {
+    double x[3], y[3];
+    double minX, maxX, minY, maxY;
+    double slack; /* how far beyond a side, times its length, still counts as on the face */
+    double h, hx, hy; /* height = h + hx * x + hy * y */
+    int32_t face;
+    bool up; /* looks along n */
+} SeenFace;
+
+/* A place for a contact. */
+typedef struct Spot {
+    double x, y;   /* relative to the centre in (u, v) */
+    fmVec3 pos, normal;
+    double depth;
+    int32_t face[2];
+    bool flat;  /* a corner of a flat contact: stays however shallow */
+} Spot;
+
+typedef struct SpotList {
+    Spot items[FM_MAX_SPOTS];
+    int count;
+} SpotList;
+
+static fmVec3 FaceNormal(const fmContour *c, int side, int32_t face)
+{
+    fmVec3 n = c->mesh[side]->normals[face];
+    return side == 0 ? fmRotate(&c->aInB.r, n) : n;
+}
+
+/* ---- direction -------------------------------------------------------------------------------- */
+
+static bool GatherPoints(Patch *patch, fmManifold *m)
+{
+    const fmContour *c = patch->contour;
+    const fmRegion *region = patch->region;
+    fmArray *arrays[2] = {&m->lowPoints, &m->highPoints};
+    fmVec3 *out[2];
+    int count[2];
+    for (int side = 0; side < 2; ++side) {
+        fmRange range = region->points[side];
+        count[side] = range.count + region->events.count;
+        if (!fmArrayReserve(arrays[side], (size_t)count[side] * sizeof(fmVec3)))
+            return false;
+        out[side] = arrays[side]->items;
+        for (int32_t i = 0; i < range.count; ++i)
+            out[side][i] = fmContourPoint(c, side, FM_ITEMS(int32_t, c->points)[range.first + i]);
+        for (int32_t i = 0; i < region->events.count; ++i)
+            out[side][range.count + i] = patch->events[i].pos;
+    }
+    patch->low = out[0];
+    patch->lowCount = count[0];
+    patch->high = out[1];
+    patch->highCount = count[1];
+    return true;
+}
+
+/* The vector area of the contour; its length and the perimeter tell how well it is defined. */
+static fmVec3 VectorArea(const Patch *patch, double *perimeter)
+{
+    const fmRegion *region = patch->region;
+    const fmSegment *segments = FM_ITEMS(fmSegment, patch->contour->segments) + region->segments.first;
+    const fmEvent *all = patch->contour->events.items;
+    fmVec3 sum = {0, 0, 0};
+    *perimeter = 0;
+    for (int32_t i = 0; i < region->segments.count; ++i) {
+        fmVec3 p = all[segments[i].from].pos, q = all[segments[i].to].pos;
+        sum = fmAdd(sum, fmCross(fmSub(p, patch->view.centre), fmSub(q, p)));
+        *perimeter += fmLength(fmSub(q, p));
+    }
+    return fmScale(sum, 0.5);
+}
+
+/* How far a must go along n until nothing of the region overlaps any more. */
+static double WayOut(const Patch *patch, fmVec3 n)
+{
+    double top = -DBL_MAX, bottom = DBL_MAX;
+    for (int i = 0; i < patch->highCount; ++i) {
+        double h = fmDot(n, patch->high[i]);
+        top = h > top ? h : top;
+    }
+    for (int i = 0; i < patch->lowCount; ++i) {
+        double h = fmDot(n, patch->low[i]);
+        bottom = h < bottom ? h : bottom;
+    }
+    return top - bottom;
+}
+
+static void AddFacet(Patch *patch, int side, int32_t face)
+{
+    int32_t facet = patch->contour->mesh[side]->faceFacet[face];
+    BigFacet *list = patch->facets[side];
+    int count = patch->facetCount[side];
+    for (int k = count - 1; k >= 0; --k)
+        if (list[k].facet == facet)
+            return;
+    if (count < FM_MAX_DIRECTIONS)
+        list[patch->facetCount[side]++] = (BigFacet){face, facet, FaceNormal(patch->contour, side, face)};
+}
+
+static void GatherFacets(Patch *patch, double leastArea)
+{
+    const fmContour *c = patch->contour;
+    for (int side = 0; side < 2; ++side) {
+        fmRange range = patch->region->faces[side];
+        for (int32_t i = 0; i < range.count && patch->facetCount[side] < FM_MAX_DIRECTIONS; ++i) {
+            int32_t face = FM_ITEMS(int32_t, c->faces)[range.first + i];
+            if (fmFacetOf(c->mesh[side], face).area >= leastArea)
+                AddFacet(patch, side, face);
+        }
+    }
+}
+
+/* Where bodies only just touch, rounding decides which faces are cut, and the ones that rest on each other
+ * may be neighbours of those: they are looked up when the way out is nothing. */
+static void GatherRestingFacets(Patch *patch)
+{
+    const fmContour *c = patch->contour;
+    for (int side = 0; side < 2; ++side) {
+        const fmMesh *mesh = c->mesh[side];
+        fmRange range = patch->region->faces[side];
+        for (int32_t i = 0; i < range.count; ++i)
+            for (int k = 0; k < 3; ++k) {
+                int32_t face = FM_ITEMS(int32_t, c->faces)[range.first + i];
+                const fmEdge *edge = &mesh->edges[mesh->faces[face].edge[k]];
+                int32_t next = edge->face[edge->face[0] == face];
+                if (next >= 0 && (side == 0 ? -1 : 1) * fmDot(FaceNormal(c, side, next), patch->view.n) >
+                                     FM_FLAT_COS)
+                    AddFacet(patch, side, next);
+            }
+    }
+}
+
+static void AddRidge(Patch *patch, int side, int32_t e)
+{
+    const fmMesh *mesh = patch->contour->mesh[side];
+    bool sharp = mesh->edgeCos[e] < FM_SHARP_COS;
+    if (mesh->edgeKind[e] != FM_EDGE_CONVEX || !(sharp || patch->fewPoints) ||
+        patch->ridgeCount[side] == FM_MAX_RIDGES)
+        return;
+    for (int i = patch->ridgeCount[side] - 1; i >= 0; --i)
+        if (patch->ridges[side][i].edge == e)
+            return;
+    fmVec3 p = fmContourPoint(patch->contour, side, mesh->edges[e].point[0]);
+    fmVec3 q = fmContourPoint(patch->contour, side, mesh->edges[e].point[1]);
+    patch->ridges[side][patch->ridgeCount[side]++] = (Ridge){p, q, e, sharp};
+}
+
+/* Convex edges that take part in the region: those that are crossed, and those at inside points. Between
+ * few points even blunt ones matter: the deepest place may be where two of them cross. */
+static void GatherRidges(Patch *patch)
+{
+    const fmContour *c = patch->contour;
+    patch->fewPoints = patch->region->points[0].count + patch->region->points[1].count < FM_FEW_POINTS;
+    for (int32_t i = 0; i < patch->region->events.count; ++i)
+        AddRidge(patch, patch->events[i].edgeOfB, patch->events[i].edge);
+    for (int side = 0; side < 2; ++side) {
+        const fmMesh *mesh = c->mesh[side];
+        fmRange range = patch->region->points[side];
+        int32_t looked = range.count < FM_RIDGE_POINTS ? range.count : FM_RIDGE_POINTS;
+        for (int32_t i = 0; i < looked; ++i) {
+            int32_t point = FM_ITEMS(int32_t, c->points)[range.first + i];
+            for (int32_t k = mesh->pointFirstEdge[point]; k < mesh->pointFirstEdge[point + 1]; ++k)
+                AddRidge(patch, side, mesh->pointEdges[k]);
+        }
+    }
+}
+
+/* Directions of the region's ridges on one mesh, parallel ones once. */
+static int RidgeDirections(const Patch *patch, int side, fmVec3 out[FM_MAX_SHARP])
+{
+    int count = 0;
+    for (int i = 0; i < patch->ridgeCount[side] && count < FM_MAX_SHARP; ++i) {
+        if (!patch->ridges[side][i].sharp)
+            continue;
+        fmVec3 d = fmNormalize(fmSub(patch->ridges[side][i].q, patch->ridges[side][i].p));
+        bool known = false;
+        for (int k = 0; k < count && !known; ++k)
+            known = fabs(fmDot(out[k], d)) > FM_FLAT_COS;
+        if (!known)
+            out[count++] = d;
+    }
+    return count;
+}
+
+typedef struct Best {
+    fmVec3 start, n;
+    double cost, coneCos;
+    bool free; /* no contour direction to keep to */
+} Best;
+
+static void TryDirection(const Patch *patch, Best *best, fmVec3 n)
+{
+    double along = fmDot(n, best->start);
+    if (!best->free && along < best->coneCos)
+        return;
+    double cost = WayOut(patch, n) * (best->free ? 1 : 1 + FM_SNAP_BEND * (1 - along));
+    if (cost < best->cost) {
+        best->cost = cost;
+        best->n = n;
+    }
+}
+
+static void TryFacetsAndEdges(const Patch *patch, Best *best)
+{
+    for (int side = 0; side < 2; ++side)
+        for (int i = 0; i < patch->facetCount[side]; ++i) {
+            fmVec3 n = patch->facets[side][i].normal;
+            TryDirection(patch, best, side == 0 ? fmNeg(n) : n);
+        }
+    fmVec3 sharp[2][FM_MAX_SHARP];
+    int count[2] = {RidgeDirections(patch, 0, sharp[0]), RidgeDirections(patch, 1, sharp[1])};
+    /* in a region of many points ridges are the roughness of a curved surface, not what it rests on */
+    int most = FM_MAX_WAYS / (patch->lowCount + patch->highCount);
+    for (int i = 0; i < count[0]; ++i)
+        for (int j = 0; j < count[1] && most-- > 0; ++j) {
+            fmVec3 n = fmCross(sharp[0][i], sharp[1][j]);
+            if (fmLengthSq(n) < 1 - FM_FLAT_COS * FM_FLAT_COS)
+                continue;
+            n = fmNormalize(n);
+            TryDirection(patch, best, n);
+            TryDirection(patch, best, fmNeg(n));
+        }
+}
+
+static void FindDirection(Patch *patch)
+{
+    double perimeter;
+    fmVec3 s = VectorArea(patch, &perimeter);
+    patch->area = fmLength(s);
+    double circle = perimeter * perimeter / (4 * FM_PI);
+    patch->roundness = circle > 0 ? patch->area / circle : 0;
+    bool free = patch->region->segments.count < 3 || patch->roundness < FM_THIN_CONTOUR;
+    Best best = {.coneCos = FM_SNAP_CONE_COS, .free = free, .cost = DBL_MAX};
+    GatherFacets(patch, free ? 0 : FM_SNAP_AREA * patch->area);
+    if (!free) {
+        best.start = best.n = fmNeg(fmNormalize(s));
+        best.cost = WayOut(patch, best.n) * FM_SNAP_KEEP;
+    }
+    TryFacetsAndEdges(patch, &best);
+    patch->view.n = best.n;
+    /* a pierced plate: the two ways along its normal are equally long; a goes back to its own side */
+    if (free) {
+        fmVec3 away = fmSub(patch->contour->aInB.t, patch->view.centre);
+        if (fmDot(patch->view.n, away) < 0 &&
+            WayOut(patch, fmNeg(patch->view.n)) <= best.cost * (1 + FM_SNAP_BEND))
+            patch->view.n = fmNeg(patch->view.n);
+    }
+    patch->width = WayOut(patch, patch->view.n);
+    patch->view.u = fmAnyTangent(patch->view.n);
+    patch->view.v = fmCross(patch->view.n, patch->view.u);
+}
+
+/* ---- depth ------------------------------------------------------------------------------------ */
+
+static fmVec3 ToSeen(const View *view, fmVec3 p)
+{
+    fmVec3 d = fmSub(p, view->centre);
+    return fmVec(fmDot(d, view->u), fmDot(d, view->v), fmDot(d, view->n));
+}
+
+/* A face of mesh `side` as seen along n; false for walls. */
+static bool SeeFace(const View *view, int side, int32_t face, SeenFace *seen)
+{
+    const fmContour *c = view->contour;
+    fmVec3 normal = FaceNormal(c, side, face);
+    double facing = fmDot(normal, view->n);
+    if (fabs(facing) < FM_WALL_COS)
+        return false;
+    seen->up = facing > 0;
+    fmVec3 corner = {0, 0, 0};
+    for (int k = 0; k < 3; ++k) {
+        /* what looks down is seen from below: the other way round */
+        int32_t point = c->mesh[side]->faces[face].point[seen->up ? k : 2 - k];
+        corner = ToSeen(view, fmContourPoint(c, side, point));
+        seen->x[k] = corner.x;
+        seen->y[k] = corner.y;
+    }
+    double slack = FM_SAME_PLACE * view->size;
+    seen->minX = fmSmaller(seen->x[0], fmSmaller(seen->x[1], seen->x[2])) - slack;
+    seen->maxX = fmLarger(seen->x[0], fmLarger(seen->x[1], seen->x[2])) + slack;
+    seen->minY = fmSmaller(seen->y[0], fmSmaller(seen->y[1], seen->y[2])) - slack;
+    seen->maxY = fmLarger(seen->y[0], fmLarger(seen->y[1], seen->y[2])) + slack;
+    /* steep faces get less: their height changes fast beyond the side */
+    seen->slack = fabs(facing) * slack *
+                  (seen->maxX - seen->minX + seen->maxY - seen->minY);
+    seen->hx = -fmDot(normal, view->u) / facing;
+    seen->hy = -fmDot(normal, view->v) / facing;
+    seen->h = corner.z - seen->hx * corner.x - seen->hy * corner.y;
+    seen->face = face;
+    return true;
+}
+
+static int GatherSeenFaces(const Patch *patch, int side, fmArray *array)
+{
+    fmRange range = patch->region->faces[side];
+    if (!fmArrayReserve(array, (size_t)range.count * sizeof(SeenFace)))
+        return -1;
+    SeenFace *out = array->items;
+    int count = 0;
+    for (int32_t i = 0; i < range.count; ++i)
+        if (SeeFace(&patch->view, side, FM_ITEMS(int32_t, patch->contour->faces)[range.first + i], &out[count]))
+            ++count;
+    return count;
+}
+
+static bool SeenFaceContains(const SeenFace *f, double x, double y)
+{
+    if (x < f->minX || x > f->maxX || y < f->minY || y > f->maxY)
+        return false;
+    for (int i = 0; i < 3; ++i) {
+        int j = i == 2 ? 0 : i + 1;
+        if ((f->x[j] - f->x[i]) * (y - f->y[i]) - (f->y[j] - f->y[i]) * (x - f->x[i]) <
+            -f->slack)
+            return false;
+    }
+    return true;
+}
+
+/* A point of the region as seen along n, and the most it could be deep. */
+typedef struct Candidate {
+    double x, y, z, bound;
+    int owner; /* the mesh it is a point of, -1 when it lies on or between both */
+} Candidate;
+
+/* Where lines along n are sent: at the faces of the region, or through the trees when those are many. */
+typedef struct Seen {
+    const View *view;
+    const SeenFace *faces[2];
+    int count[2]; /* -1: through the tree */
+    double tolerance; /* of heights */
+} Seen;
+
+/* What a line along n meets of one mesh on both sides of a height: the nearest face above and below. */
+typedef struct Probe {
+    const Seen *seen;
+    int side;
+    double x, y, z;
+    double above, below;
+    int32_t aboveFace, belowFace; /* -1 for none */
+    bool aboveUp, belowUp;        /* they look along n */
+} Probe;
+
+static void ProbeFace(Probe *probe, const SeenFace *f)
+{
+    if (!SeenFaceContains(f, probe->x, probe->y))
+        return;
+    double h = f->h + f->hx * probe->x + f->hy * probe->y;
+    /* of a face at the very height, the way it looks tells the side it bounds */
+    double tolerance = probe->seen->tolerance;
+    bool isAbove = h > probe->z + tolerance || (h >= probe->z - tolerance && f->up);
+    if (isAbove && h < probe->above) {
+        probe->above = h;
+        probe->aboveFace = f->face;
+        probe->aboveUp = f->up;
+    } else if (!isAbove && h > probe->below) {
+        probe->below = h;
+        probe->belowFace = f->face;
+        probe->belowUp = f->up;
+    }
+}
+
+static bool ProbeFaces(void *context, const int32_t *faces, int count)
+{
+    Probe *probe = context;
+    SeenFace seen;
+    for (int i = 0; i < count; ++i)
+        if (SeeFace(probe->seen->view, probe->side, faces[i], &seen))
+            ProbeFace(probe, &seen);
+    return true;
+}
+
+static fmVec3 FromSeen(const View *view, double x, double y, double z)
+{
+    fmVec3 p = fmAddScaled(view->centre, view->u, x);
+    return fmAddScaled(fmAddScaled(p, view->v, y), view->n, z);
+}
+
+/* Sends the line through a mesh's whole tree, as far as the region reaches. */
+static void ProbeTree(Probe *probe)
+{
+    const View *view = probe->seen->view;
+    double reach = FM_INWARD * view->size;
+    fmVec3 p = FromSeen(view, probe->x, probe->y, view->bottom - reach);
+    fmVec3 q = FromSeen(view, probe->x, probe->y, view->top + reach);
+    if (probe->side == 0) {
+        p = fmUntransform(&view->contour->aInB, p);
+        q = fmUntransform(&view->contour->aInB, q);
+    }
+    fmTreeSegment(view->contour->tree[probe->side], p, q, ProbeFaces, probe);
+}
+
+static Probe SendProbe(const Seen *seen, int side, double x, double y, double z)
+{
+    Probe probe = {seen, side, x, y, z, DBL_MAX, -DBL_MAX, -1, -1, true, false};
+    if (seen->count[side] < 0)
+        ProbeTree(&probe);
+    for (int i = 0; i < seen->count[side]; ++i)
+        ProbeFace(&probe, &seen->faces[side][i]);
+    return probe;
+}
+
+/* The overlap on the line through a candidate, from where one of the meshes is left downwards to where one
+ * is left upwards. From a point of one mesh the line goes to the other mesh's surface first and is measured
+ * half way: drawn aside a little, the point itself need not lie in the overlap any more. */
+static bool MeasureSpot(const Seen *seen, const Candidate *at, Spot *spot)
+{
+    double z = at->z;
+    if (at->owner == 0) {
+        Probe out = SendProbe(seen, 1, at->x, at->y, z);
+        if (out.aboveFace < 0 || !out.aboveUp)
+            return false;
+        z = 0.5 * (z + out.above);
+    } else if (at->owner == 1) {
+        Probe out = SendProbe(seen, 0, at->x, at->y, z);
+        if (out.belowFace < 0 || out.belowUp)
+            return false;
+        z = 0.5 * (z + out.below);
+    }
+    /* inside both meshes each line leaves the mesh at the first face it meets; an open mesh may have none
+     * behind its surface */
+    Probe a = SendProbe(seen, 0, at->x, at->y, z), b = SendProbe(seen, 1, at->x, at->y, z);
+    if (a.belowFace < 0 || a.belowUp || !a.aboveUp || b.aboveFace < 0 || !b.aboveUp || b.belowUp)
+        return false;
+    double low = fmLarger(a.below, b.below), high = fmSmaller(a.above, b.above);
+    *spot = (Spot){.x = at->x,
+                   .y = at->y,
+                   .pos = FromSeen(seen->view, at->x, at->y, 0.5 * (low + high)),
+                   .normal = seen->view->n,
+                   .depth = high - low,
+                   .face = {a.belowFace, b.aboveFace}};
+    return high >= low;
+}
+
+static void AddSpot(SpotList *list, const Spot *spot)
+{
+    if (list->count < FM_MAX_SPOTS)
+        list->items[list->count++] = *spot;
+}
+
+/* ---- flat contact ----------------------------------------------------------------------------- */
+
+/* The border of a facet as seen along n: sides from (x, y)[i][0] to [i][1]. */
+#define FM_MAX_SIDES 64
+typedef struct Outline {
+    double x[FM_MAX_SIDES][2], y[FM_MAX_SIDES][2];
+    int count;
+    double h, hx, hy;
+} Outline;
+
+static bool TraceOutline(const Patch *patch, int side, const BigFacet *facet, Outline *outline)
+{
+    const fmMesh *mesh = patch->contour->mesh[side];
+    int32_t own[3][2];
+    const int32_t(*sides)[2];
+    outline->count = fmFacetSides(mesh, facet->face, own, &sides);
+    if (outline->count > FM_MAX_SIDES)
+        return false;
+    fmVec3 p = {0, 0, 0};
+    for (int i = 0; i < outline->count; ++i)
+        for (int k = 0; k < 2; ++k) {
+            p = ToSeen(&patch->view, fmContourPoint(patch->contour, side, sides[i][k]));
+            outline->x[i][k] = p.x;
+            outline->y[i][k] = p.y;
+        }
+    double facing = fmDot(facet->normal, patch->view.n);
+    outline->hx = -fmDot(facet->normal, patch->view.u) / facing;
+    outline->hy = -fmDot(facet->normal, patch->view.v) / facing;
+    outline->h = p.z - outline->hx * p.x - outline->hy * p.y;
+    return true;
+}
+
+/* Inside the outline or on its border. */
+static bool OutlineContains(const Outline *o, double x, double y, double tolerance)
+{
+    bool inside = false;
+    for (int i = 0; i < o->count; ++i) {
+        double x0 = o->x[i][0], y0 = o->y[i][0], dx = o->x[i][1] - x0, dy = o->y[i][1] - y0;
+        double px = x - x0, py = y - y0;
+        double lengthSq = dx * dx + dy * dy;
+        double t = lengthSq > 0 ? fmClamp((px * dx + py * dy) / lengthSq, 0, 1) : 0;
+        double ex = px - t * dx, ey = py - t * dy;
+        if (ex * ex + ey * ey <= tolerance * tolerance)
+            return true;
+        if ((y0 > y) != (o->y[i][1] > y) && x < x0 + (y - y0) * dx / dy)
+            inside = !inside;
+    }
+    return inside;
+}
+
+static void AddFlatSpot(const Patch *patch, const Outline *a, const Outline *b, const BigFacet *fa,
+                        const BigFacet *fb, double x, double y, SpotList *list)
+{
+    double low = a->h + a->hx * x + a->hy * y, high = b->h + b->hx * x + b->hy * y;
+    if (low - high > FM_FLAT_MARGIN * patch->view.size)
+        return;
+    Spot spot = {.x = x,
+                 .y = y,
+                 .pos = FromSeen(&patch->view, x, y, 0.5 * (low + high)),
+                 .normal = patch->view.n,
+                 .depth = fmLarger(high - low, 0),
+                 .face = {fa->face, fb->face},
+                 .flat = true};
+    AddSpot(list, &spot);
+}
+
+/* The corners of the polygon that two facing facets share. */
+static void FlatPairSpots(const Patch *patch, const BigFacet *fa, const BigFacet *fb, SpotList *list)
+{
+    Outline a, b;
+    if (!TraceOutline(patch, 0, fa, &a) || !TraceOutline(patch, 1, fb, &b))
+        return;
+    double tolerance = FM_SAME_PLACE * patch->view.size;
+    for (int i = 0; i < a.count; ++i)
+        if (OutlineContains(&b, a.x[i][0], a.y[i][0], tolerance))
+            AddFlatSpot(patch, &a, &b, fa, fb, a.x[i][0], a.y[i][0], list);
+    for (int i = 0; i < b.count; ++i)
+        if (OutlineContains(&a, b.x[i][0], b.y[i][0], tolerance))
+            AddFlatSpot(patch, &a, &b, fa, fb, b.x[i][0], b.y[i][0], list);
+    for (int i = 0; i < a.count; ++i)
+        for (int j = 0; j < b.count; ++j) {
+            double ax = a.x[i][1] - a.x[i][0], ay = a.y[i][1] - a.y[i][0];
+            double bx = b.x[j][1] - b.x[j][0], by = b.y[j][1] - b.y[j][0];
+            double cx = b.x[j][0] - a.x[i][0], cy = b.y[j][0] - a.y[i][0];
+            double det = ax * by - ay * bx;
+            if (det == 0)
+                continue;
+            double s = (cx * by - cy * bx) / det, t = (cx * ay - cy * ax) / det;
+            if (s > 0 && s < 1 && t > 0 && t < 1)
+                AddFlatSpot(patch, &a, &b, fa, fb, a.x[i][0] + s * ax, a.y[i][0] + s * ay, list);
+        }
+}
+
+static void FlatSpots(const Patch *patch, SpotList *list)
+{
+    for (int i = 0; i < patch->facetCount[0]; ++i)
+        for (int j = 0; j < patch->facetCount[1]; ++j)
+            if (fmDot(patch->facets[0][i].normal, patch->view.n) < -FM_FLAT_COS &&
+                fmDot(patch->facets[1][j].normal, patch->view.n) > FM_FLAT_COS)
+                FlatPairSpots(patch, &patch->facets[0][i], &patch->facets[1][j], list);
+}
+
+/* ---- spots anywhere else ------------------------------------------------------------------------ */
+
+typedef struct CandidateList {
+    Candidate *items;
+    int count, capacity;
+    int insideCount; /* the first of them; the others lie on the contour */
+    double extent;   /* the farthest from the centre */
+} CandidateList;
+
+static void AddCandidate(CandidateList *list, fmVec3 seen, double bound, int owner)
+{
+    if (list->count == list->capacity)
+        return;
+    double s = 1 - FM_INWARD;
+    list->items[list->count++] = (Candidate){seen.x * s, seen.y * s, seen.z * s, bound, owner};
+    list->extent = fmLarger(list->extent, fmLarger(fabs(seen.x), fabs(seen.y)));
+}
+
+/* Where ridges of a and b cross as seen along n, between them: the deepest place of two crossed bars. */
+static void AddRidgeCrossings(const Patch *patch, CandidateList *list)
+{
+    for (int i = 0; i < patch->ridgeCount[0]; ++i) {
+        fmVec3 a0 = ToSeen(&patch->view, patch->ridges[0][i].p);
+        fmVec3 da = fmSub(ToSeen(&patch->view, patch->ridges[0][i].q), a0);
+        for (int j = 0; j < patch->ridgeCount[1]; ++j) {
+            fmVec3 b0 = ToSeen(&patch->view, patch->ridges[1][j].p);
+            fmVec3 db = fmSub(ToSeen(&patch->view, patch->ridges[1][j].q), b0);
+            double det = da.x * db.y - da.y * db.x;
+            if (det == 0)
+                continue;
+            double dx = b0.x - a0.x, dy = b0.y - a0.y;
+            double s = (dx * db.y - dy * db.x) / det, t = (dx * da.y - dy * da.x) / det;
+            if (!(s >= 0 && s <= 1 && t >= 0 && t <= 1))
+                continue;
+            fmVec3 p = fmAddScaled(a0, da, s), q = fmAddScaled(b0, db, t);
+            if (q.z >= p.z)
+                AddCandidate(list, fmScale(fmAdd(p, q), 0.5), q.z - p.z, -1);
+        }
+    }
+}
+
+static bool GatherCandidates(const Patch *patch, fmArray *array, CandidateList *list)
+{
+    int insideA = patch->region->points[0].count, insideB = patch->region->points[1].count;
+    *list = (CandidateList){.capacity = patch->lowCount + insideB +
+                                        FM_MAX_RIDGES * FM_MAX_RIDGES};
+    if (!fmArrayReserve(array, (size_t)list->capacity * sizeof(Candidate)))
+        return false;
+    list->items = array->items;
+    AddRidgeCrossings(patch, list);
+    for (int i = 0; i < insideA; ++i) {
+        fmVec3 p = ToSeen(&patch->view, patch->low[i]);
+        AddCandidate(list, p, patch->view.top - p.z, 0);
+    }
+    for (int i = 0; i < insideB; ++i) {
+        fmVec3 p = ToSeen(&patch->view, patch->high[i]);
+        AddCandidate(list, p, p.z - patch->view.bottom, 1);
+    }
+    list->insideCount = list->count;
+    for (int i = insideA; i < patch->lowCount; ++i) {
+        fmVec3 p = ToSeen(&patch->view, patch->low[i]);
+        AddCandidate(list, p, fmLarger(patch->view.top - p.z, p.z - patch->view.bottom), -1);
+    }
+    return true;
+}
+
+static void MeasureCandidate(const Seen *seen, Candidate *candidate, SpotList *list, double *deepest)
+{
+    Spot spot;
+    /* once is enough */
+    candidate->bound = -1;
+    if (!MeasureSpot(seen, candidate, &spot))
+        return;
+    AddSpot(list, &spot);
+    *deepest = fmLarger(*deepest, spot.depth);
+}
+
+/* The deepest place, which is at an inside point or where ridges cross: in the order of what they promise,
+ * until none promises more. */
+static void DeepestSpots(const Seen *seen, CandidateList *candidates, SpotList *list, double *deepest)
+{
+    /* a line through the trees costs more, and so deep an overlap has no sharp deepest place */
+    int most = seen->count[0] < 0 || seen->count[1] < 0 ? FM_MAX_DEEPEST / 4 : FM_MAX_DEEPEST;
+    for (int k = 0; k < most; ++k) {
+        Candidate *next = NULL;
+        for (int i = 0; i < candidates->insideCount; ++i)
+            if (!next || candidates->items[i].bound > next->bound)
+                next = &candidates->items[i];
+        if (!next || next->bound <= *deepest * (1 + FM_INWARD))
+            return;
+        MeasureCandidate(seen, next, list, deepest);
+    }
+}
+
+/* Is a spot deep enough, beside the deepest, to hold something? */
+static bool Carries(const Spot *spot, double deepest)
+{
+    return spot->flat || spot->depth >= FM_SHALLOW * deepest;
+}
+
+static int CarryingSpots(const SpotList *list, double deepest)
+{
+    int count = 0;
+    for (int i = 0; i < list->count; ++i)
+        count += Carries(&list->items[i], deepest);
+    return count;
+}
+
+/* How far the spots that carry reach in a direction of the (u, v) plane. */
+static double Reach(const SpotList *list, double deepest, const double direction[2])
+{
+    double reach = -DBL_MAX;
+    for (int i = 0; i < list->count; ++i)
+        if (Carries(&list->items[i], deepest))
+            reach = fmLarger(reach, direction[0] * list->items[i].x + direction[1] * list->items[i].y);
+    return reach;
+}
+
+/* The farthest of the candidates [first, end) all round that reach beyond the spots there are. */
+static void RimSpots(const Seen *seen, CandidateList *candidates, int first, int end, SpotList *list,
+                     double *deepest)
+{
+    static const double kRim[][2] = {{1, 0},  {FM_COS_45, FM_COS_45},   {0, 1},  {-FM_COS_45, FM_COS_45},
+                                     {-1, 0}, {-FM_COS_45, -FM_COS_45}, {0, -1}, {FM_COS_45, -FM_COS_45}};
+    for (size_t k = 0; k < FM_COUNT_OF(kRim); ++k) {
+        double far = Reach(list, *deepest, kRim[k]) + FM_SPREAD_MIN * candidates->extent;
+        Candidate *farthest = NULL;
+        for (int i = first; i < end; ++i) {
+            Candidate *at = &candidates->items[i];
+            double d = kRim[k][0] * at->x + kRim[k][1] * at->y;
+            if (at->bound > 0 && d > far) {
+                far = d;
+                farthest = at;
+            }
+        }
+        if (farthest)
+            MeasureCandidate(seen, farthest, list, deepest);
+    }
+}
+
+/* A body right through a wall: the contour's points again, drawn well inwards. */
+static void PierceSpots(const Patch *patch, CandidateList *candidates, SpotList *list, double *deepest)
+{
+    if (patch->roundness >= FM_PIERCED_AREA ||
+        CarryingSpots(list, fmLarger(*deepest, FM_PIERCED_DEPTH * patch->width)) >= FM_PIERCED_SPOTS)
+        return;
+    /* the body's far side is no part of the region, but says that the line is in the body */
+    const fmContour *c = patch->contour;
+    View whole = patch->view;
+    whole.top += c->mesh[0]->size + c->mesh[1]->size;
+    whole.bottom -= c->mesh[0]->size + c->mesh[1]->size;
+    Seen seen = {.view = &whole, .count = {-1, -1}, .tolerance = FM_SAME_PLACE * whole.size};
+    SpotList pierced = {.count = 0};
+    for (int i = candidates->insideCount; i < candidates->count; ++i) {
+        Candidate *at = &candidates->items[i];
+        at->x *= 1 - FM_PIERCED_INWARD;
+        at->y *= 1 - FM_PIERCED_INWARD;
+        at->z *= 1 - FM_PIERCED_INWARD;
+        at->bound = DBL_MAX;
+    }
+    double through = 0;
+    RimSpots(&seen, candidates, candidates->insideCount, candidates->count, &pierced, &through);
+    for (int i = 0; i < pierced.count; ++i) {
+        /* deeper than the region is wide is no thin wall, but surfaces that coincide */
+        if (pierced.items[i].depth > FM_PIERCED_MOST * patch->width)
+            continue;
+        AddSpot(list, &pierced.items[i]);
+        *deepest = fmLarger(*deepest, pierced.items[i].depth);
+    }
+}
+
+/* ---- a region that closes round a body ------------------------------------------------------------ */
+
+static bool Wraps(const Patch *patch)
+{
+    if (patch->region->faces[0].count + patch->region->faces[1].count > FM_WRAP_FACES)
+        return false;
+    fmBox box = fmEmptyBox();
+    for (int32_t i = 0; i < patch->region->events.count; ++i)
+        fmBoxAdd(&box, patch->events[i].pos);
+    return patch->roundness < FM_WRAP_AREA &&
+           patch->width > FM_WRAP_WAY * fmLength(fmSub(box.hi, box.lo));
+}
+
+/* Pushes a point of mesh `side` out through the nearest of the region's faces of the other mesh. */
+static bool NearestFaceSpot(const Patch *patch, int side, fmVec3 point, Spot *spot)
+{
+    const fmContour *c = patch->contour;
+    const fmMesh *other = c->mesh[1 - side];
+    fmRange range = patch->region->faces[1 - side];
+    double nearestSq = DBL_MAX;
+    int32_t nearest = -1;
+    for (int32_t i = 0; i < range.count; ++i) {
+        int32_t face = FM_ITEMS(int32_t, c->faces)[range.first + i];
+        fmVec3 corner[3];
+        for (int k = 0; k < 3; ++k)
+            corner[k] = fmContourPoint(c, 1 - side, other->faces[face].point[k]);
+        fmTriangleFeature feature;
+        fmVec3 near = fmClosestOnTriangle(point, corner[0], corner[1], corner[2], &feature);
+        double distanceSq = fmDistanceSq(point, near);
+        if (distanceSq < nearestSq) {
+            nearestSq = distanceSq;
+            nearest = face;
+        }
+    }
+    if (nearest < 0)
+        return false;
+    /* half way to that face, along its normal, and from there as everywhere */
+    fmVec3 out = FaceNormal(c, 1 - side, nearest);
+    double way = fmDot(out, fmSub(fmContourPoint(c, 1 - side, other->faces[nearest].point[0]), point));
+    View view = {.contour = c, .centre = point, .n = side == 0 ? out : fmNeg(out), .size = patch->view.size};
+    view.u = fmAnyTangent(view.n);
+    view.v = fmCross(view.n, view.u);
+    view.top = side == 0 ? way : 0;
+    view.bottom = side == 0 ? 0 : -way;
+    Seen seen = {.view = &view, .count = {-1, -1}, .tolerance = FM_SAME_PLACE * view.size};
+    Candidate half = {.z = side == 0 ? 0.5 * way : -0.5 * way, .owner = -1};
+    return way > 0 && MeasureSpot(&seen, &half, spot);
+}
+
+/* Inside points all round, each with a direction of its own. */
+static void WrapSpots(const Patch *patch, SpotList *list, double *deepest)
+{
+    const fmContour *c = patch->contour;
+    for (int side = 0; side < 2; ++side) {
+        fmRange range = patch->region->points[side];
+        int32_t step = range.count / (FM_WRAP_POINTS / 2) + 1;
+        for (int32_t i = 0; i < range.count; i += step) {
+            int32_t point = FM_ITEMS(int32_t, c->points)[range.first + i];
+            Spot spot;
+            if (!NearestFaceSpot(patch, side, fmContourPoint(c, side, point), &spot))
+                continue;
+            AddSpot(list, &spot);
+            *deepest = fmLarger(*deepest, spot.depth);
+        }
+    }
+}
+
+/* ---- choice ----------------------------------------------------------------------------------- */
+
+/* The deepest, then again and again the one farthest from the chosen, deep ones preferred. */
+static int ChooseSpots(const SpotList *list, double deepest, int most, const Spot **chosen)
+{
+    double extentSq = 0, nearestSq[FM_MAX_SPOTS];
+    int first = 0, count = 0;
+    for (int i = 1; i < list->count; ++i)
+        if (list->items[i].depth > list->items[first].depth)
+            first = i;
+    for (int i = 0; i < list->count; ++i) {
+        nearestSq[i] = fmDistanceSq(list->items[i].pos, list->items[first].pos);
+        extentSq = fmLarger(extentSq, nearestSq[i]);
+    }
+    chosen[count++] = &list->items[first];
+    while (count < most) {
+        int best = -1;
+        double bestScore = 0;
+        for (int i = 0; i < list->count; ++i) {
+            const Spot *spot = &list->items[i];
+            if (nearestSq[i] <= FM_SPREAD_MIN * FM_SPREAD_MIN * extentSq || !Carries(spot, deepest))
+                continue;
+            double weight = 0.25 + (deepest > 0 ? spot->depth / deepest : 1);
+            if (nearestSq[i] * weight > bestScore) {
+                bestScore = nearestSq[i] * weight;
+                best = i;
+            }
+        }
+        if (best < 0)
+            break;
+        chosen[count++] = &list->items[best];
+        for (int i = 0; i < list->count; ++i)
+            nearestSq[i] = fmSmaller(nearestSq[i], fmDistanceSq(list->items[i].pos, list->items[best].pos));
+    }
+    return count;
+}
+
+/* A region too small or too ragged for any line to meet both surfaces still touches: one contact without
+ * depth where the contour is. */
+static Spot TouchSpot(const Patch *patch)
+{
+    const fmCutPair *pair =
+        &FM_ITEMS(fmCutPair, patch->contour->pairs)[patch->region->pairs.first];
+    return (Spot){.pos = patch->view.centre, .normal = patch->view.n, .face = {pair->face[0], pair->face[1]}};
+}
+
+/* Spots along the region's one direction. False when memory is out. */
+static bool DirectedSpots(const Patch *patch, fmManifold *m, SpotList *spots, double *deepest)
+{
+    FlatSpots(patch, spots);
+    for (int i = 0; i < spots->count; ++i)
+        *deepest = fmLarger(*deepest, spots->items[i].depth);
+
+    Seen seen = {.view = &patch->view, .tolerance = FM_SAME_PLACE * patch->view.size};
+    fmArray *faceArrays[2] = {&m->lowFaces, &m->highFaces};
+    for (int side = 0; side < 2; ++side) {
+        seen.count[side] = -1;
+        if (patch->region->faces[side].count > FM_MANY_FACES)
+            continue;
+        seen.count[side] = GatherSeenFaces(patch, side, faceArrays[side]);
+        seen.faces[side] = faceArrays[side]->items;
+        if (seen.count[side] < 0)
+            return false;
+    }
+    CandidateList candidates;
+    if (!GatherCandidates(patch, &m->candidates, &candidates))
+        return false;
+    DeepestSpots(&seen, &candidates, spots, deepest);
+    RimSpots(&seen, &candidates, 0, candidates.insideCount, spots, deepest);
+    RimSpots(&seen, &candidates, candidates.insideCount, candidates.count, spots, deepest);
+    PierceSpots(patch, &candidates, spots, deepest);
+    return true;
+}
+
+int fmManifoldBuild(fmManifold *m, const fmContour *c, int32_t r,
+                    fmContact contacts[FM_REGION_CONTACTS])
+{
+    const fmRegion *region = &FM_ITEMS(fmRegion, c->regions)[r];
+    Patch patch = {.view = {.contour = c, .size = fmSmaller(c->mesh[0]->size, c->mesh[1]->size)},
+                   .contour = c,
+                   .region = region,
+                   .events = FM_ITEMS(fmEvent, c->events) + region->events.first};
+    for (int32_t i = 0; i < region->events.count; ++i)
+        patch.view.centre = fmAdd(patch.view.centre, patch.events[i].pos);
+    patch.view.centre = fmScale(patch.view.centre, 1.0 / region->events.count);
+    if (!GatherPoints(&patch, m))
+        return 0;
+    GatherRidges(&patch);
+    FindDirection(&patch);
+    patch.view.bottom = DBL_MAX;
+    patch.view.top = -DBL_MAX;
+    for (int i = 0; i < patch.lowCount; ++i)
+        patch.view.bottom = fmSmaller(patch.view.bottom, fmDot(patch.view.n, fmSub(patch.low[i], patch.view.centre)));
+    for (int i = 0; i < patch.highCount; ++i)
+        patch.view.top = fmLarger(patch.view.top, fmDot(patch.view.n, fmSub(patch.high[i], patch.view.centre)));
+
+    if (patch.width <= FM_SAME_PLACE * patch.view.size)
+        GatherRestingFacets(&patch);
+
+    SpotList spots = {.count = 0};
+    double deepest = 0;
+    bool wraps = Wraps(&patch);
+    if (wraps)
+        WrapSpots(&patch, &spots, &deepest);
+    if (spots.count < FM_FACE_CONTACTS && !DirectedSpots(&patch, m, &spots, &deepest))
+        return 0;
+    if (spots.count == 0)
+        spots.items[spots.count++] = TouchSpot(&patch);
+
+    const Spot *chosen[FM_REGION_CONTACTS];
+    int count = ChooseSpots(&spots, deepest, wraps ? FM_REGION_CONTACTS : FM_FACE_CONTACTS, chosen);
+    for (int i = 0; i < count; ++i) {
+        contacts[i] = (fmContact){.pos = chosen[i]->pos,
+                                  .normal = chosen[i]->normal,
+                                  .depth = chosen[i]->depth,
+                                  .face1 = chosen[i]->face[0],
+                                  .face2 = chosen[i]->face[1],
+                                  .region = r};
+    }
+    return count;
+}
+
+void fmManifoldFree(fmManifold *m)
+{
+    fmArray *arrays[] = {&m->lowPoints, &m->highPoints, &m->lowFaces, &m->highFaces, &m->candidates};
+    for (size_t i = 0; i < FM_COUNT_OF(arrays); ++i)
+        fmArrayFree(arrays[i]);
+}

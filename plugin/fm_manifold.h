@@ -1,0 +1,27 @@
+/* From one region of a contour to a few contacts: a direction, a depth along it at chosen points, and the
+ * choice of points. Knows contours; nothing of geoms or bodies. */
+#ifndef FM_MANIFOLD_H
+#define FM_MANIFOLD_H
+
+#include "fm_contact.h"
+#include "fm_contour.h"
+
+/* Contacts of one region with one direction: the four corners of a face contact. */
+#define FM_FACE_CONTACTS 4
+/* ... and of one that closes round a body, like a cup in a cup: four above and four below. */
+#define FM_REGION_CONTACTS 8
+
+/* Scratch of the stage, kept from call to call. */
+typedef struct fmManifold {
+    fmArray lowPoints, highPoints; /* a's and b's points of the region, in b's frame */
+    fmArray lowFaces, highFaces;   /* faces seen along the direction */
+    fmArray candidates;
+} fmManifold;
+
+/* Writes the contacts of region r in b's frame, deepest first, and returns their number: from 1 to
+ * FM_REGION_CONTACTS. 0 only when memory is out. */
+int fmManifoldBuild(fmManifold *manifold, const fmContour *contour, int32_t r,
+                    fmContact contacts[FM_REGION_CONTACTS]);
+void fmManifoldFree(fmManifold *manifold);
+
+#endif

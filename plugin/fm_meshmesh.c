@@ -1,0 +1,341 @@
+#include "fm_meshmesh.h"
+#include "fm_manifold.h"
+#include "fm_sort.h"
+#include "fm_stats.h"
+
+/* Where two surfaces coincide, rounding draws contours around nothing. A region shallower than this
+ * fraction of the smaller mesh counts only when there is no other. */
+#define FM_SHALLOWEST 1e-9
+
+/* What one thread needs for its queries; grows to the largest and stays. */
+typedef struct Scratch {
+    fmContour contour;
+    fmManifold manifold;
+    fmArray contacts, keys;
+} Scratch;
+
+static _Thread_local Scratch scratch;
+
+void fmMeshMeshReleaseScratch(void)
+{
+    fmContourFree(&scratch.contour);
+    fmManifoldFree(&scratch.manifold);
+    fmArrayFree(&scratch.contacts);
+    fmArrayFree(&scratch.keys);
+}
+
+/* ---- where candidates come from ------------------------------------------------------------------ */
+
+/* Two surfaces and a query as the culling stages see them. */
+typedef struct Culled {
+    fmCullSide side[2];
+    fmCullQuery query;
+} Culled;
+
+static void AllPairs(const void *context, const fmPose *aInB, fmPairSink *sink, void *sinkContext)
+{
+    const Culled *culled = context;
+    fmCullPairs(&culled->side[0], &culled->side[1], aInB, &culled->query, sink, sinkContext);
+}
+
+static void LivePairs(const void *context, const fmPose *aInB, fmPairSink *sink, void *sinkContext)
+{
+    const Culled *culled = context;
+    fmCullLivePairs(&culled->side[0], &culled->side[1], aInB, &culled->query, sink, sinkContext);
+}
+
+static Culled MakeCulled(const fmSurface *a, const fmSurface *b, const fmMeshQuery *query)
+{
+    const fmMotion *motion = query->motion;
+    return (Culled){{{a->mesh, a->tree, a->cull, motion}, {b->mesh, b->tree, b->cull, motion ? motion + 1 : NULL}},
+                    /* where any contact will do, which one it is must not depend on what is remembered */
+                    {query->stages, query->recedeTolerance, query->anyContact ? NULL : query->memo}};
+}
+
+static void FindContour(const fmSurface *a, const fmSurface *b, const fmPose *aInB, fmPairSource *source,
+                        const Culled *culled, bool stopAtFirst)
+{
+    fmFaceFilter *const keep[2] = {a->keepFace, b->keepFace};
+    void *const context[2] = {a->context, b->context};
+    fmContourFindAmong(&scratch.contour, a->mesh, a->tree, b->mesh, b->tree, aInB, source, culled, keep,
+                       context, stopAtFirst);
+}
+
+bool fmMeshesIntersect(const fmSurface *a, const fmSurface *b, const fmPose *aInB)
+{
+    const fmMeshQuery plain = {.anyContact = true};
+    Culled culled = MakeCulled(a, b, &plain);
+    FindContour(a, b, aInB, AllPairs, &culled, true);
+    return scratch.contour.pairCount > 0;
+}
+
+bool fmMeshesIntersectBruteForce(const fmMesh *a, const fmMesh *b, const fmPose *aInB)
+{
+    for (int32_t fa = 0; fa < a->faceCount; ++fa) {
+        fmVec3 corners[3];
+        fmFaceCorners(a, fa, aInB, corners);
+        fmCrossing crossings[FM_MAX_CROSSINGS];
+        for (int32_t fb = 0; fb < b->faceCount; ++fb)
+            if (fmCrossFaces(a, fa, corners, b, fb, crossings) > 0)
+                return true;
+    }
+    return false;
+}
+
+/* ---- one inside the other ----------------------------------------------------------------------- */
+
+/* The point of a triangle nearest to the origin. */
+static fmVec3 NearestToOrigin(fmVec3 a, fmVec3 b, fmVec3 c)
+{
+    fmVec3 n = fmCross(fmSub(b, a), fmSub(c, a));
+    double nn = fmLengthSq(n);
+    fmVec3 foot = fmScale(n, fmDot(n, a) / nn);
+    const fmVec3 corner[3] = {a, b, c};
+    bool inside = true;
+    fmVec3 best = a;
+    for (int i = 0; i < 3; ++i) {
+        fmVec3 p = corner[i], d = fmSub(corner[(i + 1) % 3], p);
+        if (fmDot(fmCross(d, fmSub(foot, p)), n) >= 0)
+            continue;
+        inside = false;
+        double t = fmClamp(-fmDot(p, d) / fmLengthSq(d), 0, 1);
+        fmVec3 q = fmAddScaled(p, d, t);
+        if (fmLengthSq(q) < fmLengthSq(best))
+            best = q;
+    }
+    return inside ? foot : best;
+}
+
+/* The shortest way out for `inner`, wholly inside `outer`: towards the surface nearest to its centre, far
+ * enough to bring all of it out. In outer's frame; the normal is the inner shape's way. */
+static fmContact WayOutOfSolid(const fmMesh *outer, const fmMesh *inner, const fmPose *innerInOuter)
+{
+    fmVec3 centre = innerInOuter->t;
+    double nearestSq = DBL_MAX;
+    int32_t face = 0;
+    fmVec3 towards = {0, 0, 1};
+    for (int32_t f = 0; f < outer->faceCount; ++f) {
+        fmVec3 q = NearestToOrigin(fmSub(fmFacePoint(outer, f, 0), centre),
+                                   fmSub(fmFacePoint(outer, f, 1), centre),
+                                   fmSub(fmFacePoint(outer, f, 2), centre));
+        if (fmLengthSq(q) < nearestSq) {
+            nearestSq = fmLengthSq(q);
+            towards = q;
+            face = f;
+        }
+    }
+    double distance = sqrt(nearestSq), back = 0;
+    fmVec3 n = distance > 0 ? fmNormalize(towards) : outer->normals[face];
+    fmVec3 local = fmUnrotate(&innerInOuter->r, n);
+    for (int32_t i = 0; i < inner->pointCount; ++i)
+        back = fmin(back, fmDot(local, inner->points[i]));
+    return (fmContact){.pos = centre, .normal = n, .depth = distance - back, .face1 = -1, .face2 = face};
+}
+
+static bool Contains(const fmSurface *outer, fmVec3 p)
+{
+    const fmBox *box = &outer->mesh->box;
+    return outer->solid && outer->mesh->report.closed && p.x > box->lo.x && p.x < box->hi.x &&
+           p.y > box->lo.y && p.y < box->hi.y && p.z > box->lo.z && p.z < box->hi.z &&
+           fmTreeContains(outer->tree, outer->mesh, p);
+}
+
+static int CollideContained(const fmSurface *a, const fmSurface *b, const fmPose *aInB,
+                            fmContact *contact)
+{
+    if (Contains(b, fmTransform(aInB, a->mesh->points[0]))) {
+        *contact = WayOutOfSolid(b->mesh, a->mesh, aInB);
+        contact->face1 = 0;
+        return 1;
+    }
+    if (Contains(a, fmUntransform(aInB, b->mesh->points[0]))) {
+        fmPose bInA = fmInversePose(aInB);
+        fmContact inner = WayOutOfSolid(a->mesh, b->mesh, &bInA);
+        *contact = (fmContact){.pos = fmTransform(aInB, inner.pos),
+                               .normal = fmNeg(fmRotate(&aInB->r, inner.normal)),
+                               .depth = inner.depth,
+                               .face1 = inner.face2,
+                               .face2 = 0};
+        return 1;
+    }
+    return 0;
+}
+
+/* Contacts of all regions that have a depth, or of all regions when none has. */
+static int CollectContacts(const fmContour *contour, fmContact *found)
+{
+    double least = FM_SHALLOWEST * fmin(contour->mesh[0]->size, contour->mesh[1]->size);
+    int count = 0, deepCount = 0;
+    for (int32_t r = 0; r < contour->regionCount; ++r)
+        count += fmManifoldBuild(&scratch.manifold, contour, r, found + count);
+    bool deep = false; /* of the region at hand: its first contact is its deepest */
+    for (int i = 0; i < count; ++i) {
+        if (i == 0 || found[i].region != found[i - 1].region)
+            deep = found[i].depth > least;
+        if (deep)
+            ++deepCount;
+    }
+    if (deepCount == 0)
+        return count;
+    for (int i = 0, kept = 0, region = -1; i < count; ++i) {
+        if (found[i].region != region)
+            deep = found[i].depth > least;
+        region = found[i].region;
+        if (deep)
+            found[kept++] = found[i];
+    }
+    return deepCount;
+}
+
+/* ---- sharing the limit --------------------------------------------------------------------------- */
+
+/* A depth as a number that falls as the depth grows: the bits of a positive double rise with it. */
+static uint64_t DepthKey(double depth)
+{
+    uint64_t bits;
+    memcpy(&bits, &depth, sizeof bits);
+    return ~bits;
+}
+
+/* Sorts contacts deepest first; equal ones keep their order. */
+static void SortByDepth(fmKey *keys, int count, const fmContact *found)
+{
+    for (int i = 0; i < count; ++i)
+        keys[i].key = DepthKey(found[keys[i].item].depth);
+    fmSortKeys(keys, count, keys + count);
+}
+
+/* The deepest of every region, then the second of every region, and so on; within a round the deepest
+ * first. What is left is returned deepest first. */
+static int ShareLimit(const fmContact *found, int count, int limit, fmContact *contacts)
+{
+    fmKey *keys = scratch.keys.items;
+    for (int i = 0; i < count; ++i)
+        keys[i].item = i;
+    SortByDepth(keys, count, found);
+    if (count > limit) {
+        /* a stable sort by round keeps the depths in order within each */
+        for (int i = 0; i < count; ++i) {
+            int32_t at = keys[i].item, round = 0;
+            while (round < at && found[at - round - 1].region == found[at].region)
+                ++round;
+            keys[i].key = (uint64_t)round;
+        }
+        fmSortKeys(keys, count, keys + count);
+        count = limit;
+        SortByDepth(keys, count, found);
+    }
+    for (int i = 0; i < count; ++i)
+        contacts[i] = found[keys[i].item];
+    return count;
+}
+
+/* ---- motion ------------------------------------------------------------------------------------ */
+
+/* Velocity of a against b at a point of b's frame. */
+static fmVec3 VelocityAt(const fmMeshQuery *query, fmVec3 pos)
+{
+    return query->motion ? fmNeg(fmMotionVelocity(&query->motion[1], pos)) : fmVec(0, 0, 0);
+}
+
+static bool PairRecedes(const fmContour *contour, const fmMeshQuery *query, const fmCutPair *pair)
+{
+    for (int side = 0; side < 2; ++side)
+        if (fmMotionMeshFaceRecedes(&query->motion[side], contour->mesh[side], pair->face[side],
+                                    query->recedeTolerance))
+            return true;
+    return false;
+}
+
+static bool RegionRecedes(const fmContour *contour, const fmMeshQuery *query, const fmContact *contacts,
+                          int count)
+{
+    for (int i = 0; i < count; ++i)
+        if (fmDot(VelocityAt(query, contacts[i].pos), contacts[i].normal) <= query->recedeTolerance)
+            return false;
+    fmRange range = FM_ITEMS(fmRegion, contour->regions)[contacts->region].pairs;
+    for (int32_t i = 0; i < range.count; ++i)
+        if (!PairRecedes(contour, query, &FM_ITEMS(fmCutPair, contour->pairs)[range.first + i]))
+            return false;
+    return true;
+}
+
+/* Takes away the contacts of regions that recede as a whole. */
+static int DropReceding(const fmContour *contour, const fmMeshQuery *query, fmContact *found, int count)
+{
+    if (!query->motion || query->recedeTolerance < 0)
+        return count;
+    int kept = 0;
+    for (int first = 0, end; first < count; first = end) {
+        for (end = first + 1; end < count && found[end].region == found[first].region;)
+            ++end;
+        if (RegionRecedes(contour, query, &found[first], end - first))
+            continue;
+        memmove(&found[kept], &found[first], (size_t)(end - first) * sizeof *found);
+        kept += end - first;
+    }
+    return kept;
+}
+
+/* ---- the query ------------------------------------------------------------------------------------ */
+
+/* Memory is out, or any contact will do: the first pair found, without a depth. */
+static int FirstPairOnly(const fmContour *contour, fmContact *contact)
+{
+    if (contour->pairCount == 0)
+        return 0;
+    const fmCutPair *pair = contour->pairs.items;
+    *contact = (fmContact){.pos = FM_ITEMS(fmEvent, contour->events)[pair->event[0]].pos,
+                           .normal = contour->mesh[1]->normals[pair->face[1]],
+                           .face1 = pair->face[0],
+                           .face2 = pair->face[1]};
+    return 1;
+}
+
+/* Is there an intersecting pair of which neither face moves backwards? It is remembered for the next
+ * time. */
+static bool HasLivePair(const fmSurface *a, const fmSurface *b, const fmPose *aInB, const Culled *culled)
+{
+    FindContour(a, b, aInB, LivePairs, culled, true);
+    fmPairMemo *memo = culled->query.memo;
+    if (scratch.contour.pairCount > 0 && memo)
+        memcpy(memo->seed, FM_ITEMS(fmCutPair, scratch.contour.pairs)->face, sizeof memo->seed);
+    return scratch.contour.pairCount > 0;
+}
+
+int fmMeshMesh(const fmSurface *a, const fmSurface *b, const fmPose *aInB, const fmMeshQuery *query,
+               fmContact *contacts)
+{
+    Culled culled = MakeCulled(a, b, query);
+    fmContour *contour = &scratch.contour;
+    bool velocity = query->motion && query->recedeTolerance >= 0 && !fmMotionIsStill(query->motion);
+    bool early = velocity && (query->anyContact || query->stages & FM_CULL_CONES);
+    if (early && !HasLivePair(a, b, aInB, &culled)) {
+        /* no region is live; but without any pair at all, one may be inside the other */
+        if (!a->solid && !b->solid)
+            return 0;
+        FindContour(a, b, aInB, AllPairs, &culled, true);
+        return contour->pairCount == 0 ? CollideContained(a, b, aInB, contacts) : 0;
+    }
+    if (!early || !query->anyContact) /* else the live pair is there already */
+        FindContour(a, b, aInB, AllPairs, &culled, query->anyContact);
+    if (contour->pairCount == 0)
+        return CollideContained(a, b, aInB, contacts);
+    size_t most = (size_t)contour->regionCount * FM_REGION_CONTACTS;
+    if (query->anyContact || contour->outOfMemory ||
+        !fmArrayReserve(&scratch.contacts, most * sizeof(fmContact)) ||
+        !fmArrayReserve(&scratch.keys, 2 * most * sizeof(fmKey)))
+        return FirstPairOnly(contour, contacts);
+
+    fmContact *found = scratch.contacts.items;
+    int count = CollectContacts(contour, found);
+    if (count == 0)
+        return FirstPairOnly(contour, contacts);
+    fmStats.contactsFound += (uint64_t)count;
+    count = DropReceding(contour, query, found, count);
+    count = ShareLimit(found, count, query->limit, contacts);
+    fmStats.contactsKept += (uint64_t)count;
+    for (int i = 0; i < count; ++i)
+        contacts[i].normal = fmBreakTies(contacts[i].normal, VelocityAt(query, contacts[i].pos));
+    return count;
+}

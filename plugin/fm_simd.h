@@ -1,0 +1,154 @@
+/* The one place that knows vector instructions: a few float operations on 1, 4 or 8 lanes through
+ * the compiler's vector types, for which + - * work as they stand. No operation here or in its
+ * callers is fused or reordered, so every width gives the same bits in every lane. */
+#ifndef FM_SIMD_H
+#define FM_SIMD_H
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#define FM_SIMD_X86 1
+#else
+#define FM_SIMD_X86 0
+#endif
+
+/* One lane. A mask is 0 or 1. */
+typedef float fmFloat1;
+typedef int fmMask1;
+
+static inline float fmLoad1(const float *p)
+{
+    return *p;
+}
+
+static inline void fmStore1(float *p, float a)
+{
+    *p = a;
+}
+
+static inline float fmAbs1(float a)
+{
+    return fabsf(a);
+}
+
+/* The second operand when the two do not compare, as the instructions of the wider bodies do. */
+static inline float fmMin1(float a, float b)
+{
+    return a < b ? a : b;
+}
+
+static inline float fmMax1(float a, float b)
+{
+    return a > b ? a : b;
+}
+
+static inline float fmSqrt1(float a)
+{
+    return sqrtf(a);
+}
+
+static inline unsigned fmBits1(fmMask1 m)
+{
+    return (unsigned)m;
+}
+
+/* Four lanes. A mask has all bits of a lane set or none. */
+typedef float fmFloat4 __attribute__((vector_size(16)));
+typedef int32_t fmMask4 __attribute__((vector_size(16)));
+
+static inline fmFloat4 fmLoad4(const float *p)
+{
+    fmFloat4 a;
+    memcpy(&a, p, sizeof a);
+    return a;
+}
+
+static inline void fmStore4(float *p, fmFloat4 a)
+{
+    memcpy(p, &a, sizeof a);
+}
+
+static inline fmFloat4 fmAbs4(fmFloat4 a)
+{
+    return (fmFloat4)((fmMask4)a & 0x7fffffff);
+}
+
+#if FM_SIMD_X86
+static inline fmFloat4 fmMin4(fmFloat4 a, fmFloat4 b)
+{
+    return _mm_min_ps(a, b);
+}
+
+static inline fmFloat4 fmMax4(fmFloat4 a, fmFloat4 b)
+{
+    return _mm_max_ps(a, b);
+}
+
+static inline fmFloat4 fmSqrt4(fmFloat4 a)
+{
+    return _mm_sqrt_ps(a);
+}
+
+static inline unsigned fmBits4(fmMask4 m)
+{
+    return (unsigned)_mm_movemask_ps((__m128)m);
+}
+#else
+static inline fmFloat4 fmMin4(fmFloat4 a, fmFloat4 b)
+{
+    fmMask4 m = a < b;
+    return (fmFloat4)((m & (fmMask4)a) | (~m & (fmMask4)b));
+}
+
+static inline fmFloat4 fmMax4(fmFloat4 a, fmFloat4 b)
+{
+    fmMask4 m = a > b;
+    return (fmFloat4)((m & (fmMask4)a) | (~m & (fmMask4)b));
+}
+#endif
+
+#ifdef __AVX2__
+/* Eight lanes, only in the body compiled for them. */
+typedef float fmFloat8 __attribute__((vector_size(32)));
+typedef int32_t fmMask8 __attribute__((vector_size(32)));
+
+static inline fmFloat8 fmLoad8(const float *p)
+{
+    return _mm256_loadu_ps(p);
+}
+
+static inline void fmStore8(float *p, fmFloat8 a)
+{
+    _mm256_storeu_ps(p, a);
+}
+
+static inline fmFloat8 fmAbs8(fmFloat8 a)
+{
+    return (fmFloat8)((fmMask8)a & 0x7fffffff);
+}
+
+static inline fmFloat8 fmMin8(fmFloat8 a, fmFloat8 b)
+{
+    return _mm256_min_ps(a, b);
+}
+
+static inline fmFloat8 fmMax8(fmFloat8 a, fmFloat8 b)
+{
+    return _mm256_max_ps(a, b);
+}
+
+static inline fmFloat8 fmSqrt8(fmFloat8 a)
+{
+    return _mm256_sqrt_ps(a);
+}
+
+static inline unsigned fmBits8(fmMask8 m)
+{
+    return (unsigned)_mm256_movemask_ps((__m256)m);
+}
+#endif
+
+#endif

@@ -1,0 +1,145 @@
+#include "fm_spmroot.h"
+
+/* Support values are computed in double and kept in float, rounded up. The weights are rounded too: this
+ * many float ulps of the value cover both. */
+#define FM_SUPPORT_ROUND (4 * FLT_EPSILON)
+
+/* Coordinate i = 0..2 of a cube face's own frame: its outward axis, then the two the table runs along.
+ * Directions of the table are not normalised: along the outward axis they are 1. */
+static double faceCoordinate(int face, int i, fmVec3 p)
+{
+    const double c[3] = {p.x, p.y, p.z};
+    double value = c[((face >> 1) + i) % 3];
+    return i == 0 && face & 1 ? -value : value;
+}
+
+static double sampleAt(int i)
+{
+    return 2.0 * i / (FM_SPMROOT_SIDE - 1) - 1;
+}
+
+void fmSpmRootBuild(fmSpmRoot *root, const fmVec3 *points, int32_t count)
+{
+    fmBox box = fmEmptyBox();
+    double largest = 0;
+    for (int32_t p = 0; p < count; ++p) {
+        fmBoxAdd(&box, points[p]);
+        largest = fmax(largest, fmMaxAbs(points[p]));
+    }
+    root->center = fmBoxCenter(&box);
+    for (int face = 0; face < 6; ++face) {
+        for (int j = 0; j < FM_SPMROOT_SIDE; ++j) {
+            /* a row at a time: its directions differ in one coordinate only */
+            double most[FM_SPMROOT_SIDE];
+            for (int i = 0; i < FM_SPMROOT_SIDE; ++i)
+                most[i] = -DBL_MAX;
+            for (int32_t p = 0; p < count; ++p) {
+                double row = faceCoordinate(face, 0, points[p]) +
+                             sampleAt(j) * faceCoordinate(face, 2, points[p]);
+                double slope = faceCoordinate(face, 1, points[p]);
+                for (int i = 0; i < FM_SPMROOT_SIDE; ++i) {
+                    double along = row + sampleAt(i) * slope;
+                    most[i] = along > most[i] ? along : most[i];
+                }
+            }
+            for (int i = 0; i < FM_SPMROOT_SIDE; ++i)
+                root->support[face][j][i] = (float)(most[i] + FM_SUPPORT_ROUND * largest);
+        }
+    }
+}
+
+double fmSpmRootSupport(const fmSpmRoot *root, fmVec3 d, fmVec3 *point)
+{
+    fmVec3 m = fmAbs(d);
+    int face;
+    double major, u, v;
+    if (m.x >= m.y && m.x >= m.z) {
+        face = d.x < 0;
+        major = m.x, u = d.y, v = d.z;
+    } else if (m.y >= m.z) {
+        face = 2 + (d.y < 0);
+        major = m.y, u = d.z, v = d.x;
+    } else {
+        face = 4 + (d.z < 0);
+        major = m.z, u = d.x, v = d.y;
+    }
+    const double cells = 0.5 * (FM_SPMROOT_SIDE - 1);
+    u = (u / major + 1) * cells;
+    v = (v / major + 1) * cells;
+    int i = (int)u, j = (int)v;
+    i = i > FM_SPMROOT_SIDE - 2 ? FM_SPMROOT_SIDE - 2 : i;
+    j = j > FM_SPMROOT_SIDE - 2 ? FM_SPMROOT_SIDE - 2 : j;
+    u -= i;
+    v -= j;
+    const float *low = &root->support[face][j][i], *high = &root->support[face][j + 1][i];
+    double below = low[0] + u * (low[1] - low[0]), above = high[0] + u * (high[1] - high[0]);
+    double value = below + v * (above - below);
+    if (point) {
+        /* slopes along the two coordinates; the rest of the value belongs to the face's own one */
+        double du = cells * ((low[1] - low[0]) + v * ((high[1] - high[0]) - (low[1] - low[0])));
+        double dv = cells * (above - below);
+        double own = value - du * ((u + i) / cells - 1) - dv * ((v + j) / cells - 1);
+        *point = face < 2   ? fmVec(d.x < 0 ? -own : own, du, dv)
+                 : face < 4 ? fmVec(dv, d.y < 0 ? -own : own, du)
+                            : fmVec(du, dv, d.z < 0 ? -own : own);
+    }
+    return major * value;
+}
+
+/* What is compared: a against b, or against a box when b is NULL; all in that other side's frame. */
+typedef struct Rivals {
+    const fmSpmRoot *a, *b;
+    const fmPose *aInB;
+    fmVec3 center, half; /* of the box */
+} Rivals;
+
+/* The support of both sides together along d: negative when d separates them. Its slope is the difference
+ * of the two supporting points. */
+static double reachAlong(const Rivals *rivals, fmVec3 d, fmVec3 *slope)
+{
+    fmVec3 p, q;
+    double along = fmSpmRootSupport(rivals->a, fmUnrotate(&rivals->aInB->r, d), &p);
+    along += fmDot(d, rivals->aInB->t);
+    double against;
+    if (rivals->b) {
+        against = fmSpmRootSupport(rivals->b, fmNeg(d), &q);
+    } else {
+        fmVec3 h = rivals->half;
+        q = fmSub(rivals->center,
+                  fmVec(copysign(h.x, d.x), copysign(h.y, d.y), copysign(h.z, d.z)));
+        against = -fmDot(d, q);
+    }
+    *slope = fmSub(fmTransform(rivals->aInB, p), q);
+    return along + against;
+}
+
+static bool searchAxis(const Rivals *rivals, double margin, int steps, fmVec3 *axis)
+{
+    fmVec3 to = rivals->b ? rivals->b->center : rivals->center;
+    fmVec3 d = fmNormalize(fmSub(to, fmTransform(rivals->aInB, rivals->a->center)));
+    for (int step = 0; step <= steps && fmMaxAbs(d) > 0; ++step) {
+        fmVec3 slope;
+        if (reachAlong(rivals, d, &slope) < -margin) {
+            if (axis)
+                *axis = d;
+            return true;
+        }
+        /* mirror d at the plane across the difference of the supporting points (Chung and Wang) */
+        fmVec3 r = fmNormalize(slope);
+        d = fmNormalize(fmAddScaled(d, r, -2 * fmDot(r, d)));
+    }
+    return false;
+}
+
+bool fmSpmRootsApart(const fmSpmRoot *a, const fmSpmRoot *b, const fmPose *aInB, double margin,
+                     int steps, fmVec3 *axis)
+{
+    Rivals rivals = {.a = a, .b = b, .aInB = aInB};
+    return searchAxis(&rivals, margin, steps, axis);
+}
+
+bool fmSpmRootApartFromBox(const fmSpmRoot *a, const fmPose *aInBox, const fmBox *box, int steps)
+{
+    Rivals rivals = {.a = a, .aInB = aInBox, .center = fmBoxCenter(box), .half = fmBoxHalf(box)};
+    return searchAxis(&rivals, 0, steps, NULL);
+}

@@ -1,0 +1,27 @@
+/* The two halves of what a surface knows beyond its triangles: how faces hang together (integers alone,
+ * except round edges of more than two faces) and how they bend. Steps of cooking; nobody else calls them. */
+#ifndef FM_TOPOLOGY_H
+#define FM_TOPOLOGY_H
+
+#include "fm_mesh.h"
+
+/* From points and faces[].point: allocates and fills edges, faces[].edge, pointFirstEdge and pointEdges,
+ * and counts edges in the report. Returns a status; fmMeshFree frees what a failure leaves. */
+int fmMeshConnect(fmMesh *mesh);
+
+/* The last step of it: fills pointFirstEdge and pointEdges from the edges. */
+void fmMeshLinkPoints(fmMesh *mesh);
+
+/* From points and edges: the components and the volume of the report. Returns a status; nothing has
+ * changed when memory is out. */
+int fmMeshSurvey(fmMesh *mesh);
+
+/* From points, faces and edges: fills normals, faceFacet, edgeKind and edgeCos, which the caller has
+ * allocated, and allocates flats and facetSides. A face without area keeps the normal it has. Returns
+ * a status; fmMeshFree frees what a failure leaves. */
+int fmMeshShape(fmMesh *mesh);
+
+/* The last step of it: the straight sides of the facets, from faces, edges and facets. */
+int fmMeshOutline(fmMesh *mesh);
+
+#endif

@@ -1,0 +1,342 @@
+/* Queries: a tree against a tree, a box, a segment or a half space. What is relative to two bodies,
+ * or to a query and a node far from its mesh's origin, is subtracted in double; only then do the
+ * float kernels see it. */
+#include "fm_tree.h"
+
+#include "fm_kernels.h"
+#include "fm_stats.h"
+
+#include <assert.h>
+#include <float.h>
+
+/* Doubles: positions of nodes in the other frame are off by a few 2^-53 of everything that was
+ * added up, and so are the corners an exact test will compute for itself. */
+#define DOUBLE_SLACK 0x1p-47
+
+/* Every step takes one node off the stack and puts at most eight on it, one level deeper. */
+#define NODE_STACK ((FM_LANES - 1) * FM_TREE_MAX_DEPTH + 1)
+
+static float RoundUp(double x)
+{
+    float f = (float)x;
+    return f < x ? nextafterf(f, INFINITY) : f;
+}
+
+static float SumOf(const float v[3])
+{
+    return v[0] + v[1] + v[2];
+}
+
+static fmVec3 FromFloats(const float v[3])
+{
+    return fmVec(v[0], v[1], v[2]);
+}
+
+static void ToFloats(fmVec3 v, float out[3])
+{
+    out[0] = (float)v.x;
+    out[1] = (float)v.y;
+    out[2] = (float)v.z;
+}
+
+static bool IsFinitePose(const fmPose *pose)
+{
+    return fmIsFinite(pose->t) && fmIsFinite(pose->r.row[0]) && fmIsFinite(pose->r.row[1]) &&
+           fmIsFinite(pose->r.row[2]);
+}
+
+/* How far the matrix is from a rotation: the inverse pose is off by that fraction of the
+ * lengths. */
+static double RotationDefect(const fmMat3 *m)
+{
+    double defect = 0;
+    for (int i = 0; i < 3; ++i)
+        for (int j = 0; j <= i; ++j)
+            defect = fmax(defect, fabs(fmDot(m->row[i], m->row[j]) - (i == j)));
+    return defect;
+}
+
+/* The marked lanes sorted by `near`, far ones first, so that the nearest ends on top of the
+ * stack. */
+static int FarToNear(unsigned in, const float near[FM_LANES], int lanes[FM_LANES])
+{
+    int count = 0;
+    for (; in != 0; in &= in - 1) {
+        int lane = __builtin_ctz(in), i = count++;
+        for (; i > 0 && near[lanes[i - 1]] < near[lane]; --i)
+            lanes[i] = lanes[i - 1];
+        lanes[i] = lane;
+    }
+    return count;
+}
+
+static fmPairSide MakeSide(const fmTree *tree, const fmPose *toOther)
+{
+    fmPairSide side = {.tree = tree, .shift = {toOther->t.x, toOther->t.y, toOther->t.z}};
+    for (int i = 0; i < 3; ++i) {
+        fmVec3 row = toOther->r.row[i];
+        double values[3] = {row.x, row.y, row.z};
+        for (int k = 0; k < 3; ++k) {
+            side.turn[i][k] = values[k];
+            side.turnColumns[k][i] = (float)values[k];
+        }
+    }
+    return side;
+}
+
+void fmTreePairs(const fmTree *a, const fmTree *b, const fmPose *aInB, double margin,
+                 fmPairSink *sink, void *context)
+{
+    fmLaneFilter *const none[2] = {NULL, NULL};
+    void *const nothing[2] = {NULL, NULL};
+    fmTreePairsFiltered(a, b, aInB, margin, none, nothing, sink, context);
+}
+
+void fmTreePairsFiltered(const fmTree *a, const fmTree *b, const fmPose *aInB, double margin,
+                         fmLaneFilter *const filter[2], void *const filterContext[2], fmPairSink *sink,
+                         void *context)
+{
+    if (!IsFinitePose(aInB))
+        return;
+    fmPose bInA = fmInversePose(aInB);
+    margin = margin > 0 ? margin : 0;
+    double lengths = a->size + b->size + fmMaxAbs(aInB->t) + margin;
+    double slack = lengths * (DOUBLE_SLACK + 4 * RotationDefect(&aInB->r));
+    fmPairQuery query = {.sides = {MakeSide(a, aInB), MakeSide(b, &bInA)},
+                         .margin = RoundUp(margin),
+                         .slack = RoundUp(slack) + FLT_MIN,
+                         .sink = sink,
+                         .context = context,
+                         .filter = {filter[0], filter[1]},
+                         .filterContext = {filterContext[0], filterContext[1]}};
+    fmKernelsCurrent()->walkPairs(&query);
+}
+
+/* Hands the marked faces of a leaf to the sink; returns what it says. */
+static bool GiveFaces(const fmLeaf8 *leaf, unsigned in, fmFaceSink *sink, void *context)
+{
+    int32_t faces[FM_LANES];
+    int count = 0;
+    for (; in != 0; in &= in - 1)
+        faces[count++] = leaf->firstFace + __builtin_ctz(in);
+    return count == 0 || sink(context, faces, count);
+}
+
+/* Puts the marked children of a node on the stack, the first on top. */
+static int PushChildren(const fmNode8 *node, unsigned in, int32_t *stack, int top)
+{
+    while (in != 0) {
+        int lane = 31 - __builtin_clz(in);
+        in &= ~(1u << lane);
+        stack[top++] = node->child[lane];
+    }
+    assert(top <= NODE_STACK);
+    return top;
+}
+
+void fmTreeFaces(const fmTree *tree, fmVec3 centre, const fmMat3 *axes, fmVec3 half,
+                 fmFaceSink *sink, void *context)
+{
+    if (!fmIsFinite(centre) || !fmIsFinite(half))
+        return;
+    const fmKernels *kernels = fmKernelsCurrent();
+    fmBoxQuery box;
+    box.half[0] = RoundUp(half.x);
+    box.half[1] = RoundUp(half.y);
+    box.half[2] = RoundUp(half.z);
+    for (int i = 0; i < 3; ++i)
+        ToFloats(axes->row[i], box.axis[i]);
+    float slack = RoundUp(DOUBLE_SLACK * (tree->size + fmMaxAbs(centre))) + FLT_MIN,
+          size = SumOf(box.half);
+    float farSq[FM_LANES];
+    int32_t stack[NODE_STACK];
+    stack[0] = 0;
+    for (int top = 1; top > 0;) {
+        int32_t child = stack[--top];
+        if (child < 0) {
+            const fmLeaf8 *leaf = &tree->leaves[~child];
+            ToFloats(fmSub(centre, FromFloats(leaf->origin)), box.center);
+            box.slack = slack;
+            if (!GiveFaces(leaf, kernels->boxLeaf(leaf, &box), sink, context))
+                return;
+            continue;
+        }
+        const fmNode8 *node = &tree->nodes[child];
+        ToFloats(fmSub(centre, FromFloats(node->origin)), box.center);
+        box.slack = (size + node->radius) * FM_BOX_SLACK + slack;
+        fmStats.bvTests += (uint64_t)node->count;
+        top = PushChildren(node, kernels->boxNode(node, &box, farSq), stack, top);
+    }
+}
+
+/* Cuts a segment down to what is near the tree's root box, so that a ray of any length is tested
+ * with float errors of the mesh's size. False when nothing is left. */
+static bool ClipToRoot(const fmTree *tree, fmVec3 *p, fmVec3 *q)
+{
+    /* far more than the float box is off, far less than a segment of the mesh's size would
+     * notice */
+    double reach = 1e-3 * tree->size, from = 0, to = 1;
+    fmVec3 start = fmSub(*p, FromFloats(tree->root.center)), way = fmSub(*q, *p);
+    for (int i = 0; i < 3; ++i) {
+        fmVec3 axis = FromFloats(tree->root.axis[i]);
+        double s = fmDot(axis, start), v = fmDot(axis, way), h = tree->root.half[i] + reach;
+        if (fabs(v) * 1e-3 <= DBL_MIN) { /* no division by what is as good as zero */
+            if (fabs(s) > h)
+                return false;
+            continue;
+        }
+        double enter = (v > 0 ? -h - s : h - s) / v, leave = (v > 0 ? h - s : -h - s) / v;
+        from = fmax(from, enter);
+        to = fmin(to, leave);
+    }
+    if (from > to)
+        return false;
+    fmVec3 origin = *p;
+    if (from > 0)
+        *p = fmAddScaled(origin, way, from);
+    if (to < 1)
+        *q = fmAddScaled(origin, way, to);
+    return true;
+}
+
+typedef struct Segment {
+    fmVec3 middle;
+    fmSegmentQuery query;
+} Segment;
+
+static void CarrySegment(Segment *segment, const float origin[3])
+{
+    ToFloats(fmSub(segment->middle, FromFloats(origin)), segment->query.middle);
+}
+
+void fmTreeSegment(const fmTree *tree, fmVec3 p, fmVec3 q, fmFaceSink *sink, void *context)
+{
+    if (!fmIsFinite(p) || !fmIsFinite(q) || !ClipToRoot(tree, &p, &q))
+        return;
+    const fmKernels *kernels = fmKernelsCurrent();
+    fmVec3 half = fmSub(fmScale(q, 0.5), fmScale(p, 0.5));
+    Segment segment = {.middle = fmAdd(fmScale(q, 0.5), fmScale(p, 0.5))};
+    ToFloats(half, segment.query.half);
+    segment.query.length = RoundUp(fmLength(half));
+    int32_t stack[NODE_STACK];
+    stack[0] = 0;
+    for (int top = 1; top > 0;) {
+        int32_t child = stack[--top];
+        if (child < 0) {
+            const fmLeaf8 *leaf = &tree->leaves[~child];
+            CarrySegment(&segment, leaf->origin);
+            if (!GiveFaces(leaf, kernels->segmentLeaf(leaf, &segment.query), sink, context))
+                return;
+            continue;
+        }
+        const fmNode8 *node = &tree->nodes[child];
+        float near[FM_LANES];
+        int lanes[FM_LANES];
+        CarrySegment(&segment, node->origin);
+        fmStats.bvTests += (uint64_t)node->count;
+        int count = FarToNear(kernels->segmentNode(node, &segment.query, near), near, lanes);
+        for (int i = 0; i < count; ++i)
+            stack[top++] = node->child[lanes[i]];
+        assert(top <= NODE_STACK);
+    }
+}
+
+void fmTreeBelow(const fmTree *tree, fmVec3 n, double d, fmFaceSink *sink, void *context)
+{
+    double length = fmLength(n);
+    if (!isfinite(length) || !isfinite(d) || !(length > 0))
+        return;
+    const fmKernels *kernels = fmKernelsCurrent();
+    /* a unit normal, whatever came in, so that the floats are of the mesh's size */
+    n = fmScale(n, 1 / length);
+    d /= length;
+    d += DOUBLE_SLACK * (tree->size + fabs(d));
+    fmPlaneQuery plane = {.length = 1};
+    ToFloats(n, plane.normal);
+    int32_t stack[NODE_STACK];
+    stack[0] = 0;
+    for (int top = 1; top > 0;) {
+        int32_t child = stack[--top];
+        const float *origin = child < 0 ? tree->leaves[~child].origin : tree->nodes[child].origin;
+        plane.limit = (float)(d - fmDot(n, FromFloats(origin)));
+        if (child < 0) {
+            const fmLeaf8 *leaf = &tree->leaves[~child];
+            if (!GiveFaces(leaf, kernels->planeLeaf(leaf, &plane), sink, context))
+                return;
+            continue;
+        }
+        const fmNode8 *node = &tree->nodes[child];
+        fmStats.bvTests += (uint64_t)node->count;
+        top = PushChildren(node, kernels->planeNode(node, &plane), stack, top);
+    }
+}
+
+/* ---- inside or outside ---- */
+
+/* A ray that passes an edge within rounding says nothing; the next direction is tried then. No
+ * three of them are in a plane, none is near an axis or a diagonal of a grid. */
+static const fmVec3 kDirections[] = {
+    {0.8124, 0.4313, 0.3921},   {-0.3517, 0.7713, -0.5306}, {0.2718, -0.5772, 0.7701},
+    {-0.6931, -0.2113, 0.6889}, {0.5179, 0.1618, -0.8399},  {0.1414, -0.9116, -0.3860},
+};
+
+/* Six products of three coordinates each, in double: 2^-50 of their size is more than the
+ * rounding. */
+#define SIDE_SLACK 0x1p-50
+
+typedef struct Parity {
+    const fmMesh *mesh;
+    fmVec3 p, direction;
+    bool inside, unsure;
+} Parity;
+
+/* -1, 0 or 1: on which side of the ray the line from a to b (relative to the ray's start) passes; 0
+ * when rounding could decide. */
+static int SideOfRay(fmVec3 direction, fmVec3 a, fmVec3 b, double *value)
+{
+    *value = fmDot(direction, fmCross(a, b));
+    double slack = SIDE_SLACK * fmLength(a) * fmLength(b);
+    return *value > slack ? 1 : *value < -slack ? -1 : 0;
+}
+
+/* Counts the faces the ray crosses. Two sides that differ are a sure miss; with none differing and
+ * one undecided the ray is too near to an edge, or its start to the face. */
+static bool CountCrossing(void *context, const int32_t *faces, int count)
+{
+    Parity *parity = context;
+    for (int i = 0; i < count; ++i) {
+        fmVec3 a = fmSub(fmFacePoint(parity->mesh, faces[i], 0), parity->p);
+        fmVec3 b = fmSub(fmFacePoint(parity->mesh, faces[i], 1), parity->p);
+        fmVec3 c = fmSub(fmFacePoint(parity->mesh, faces[i], 2), parity->p);
+        double ab, bc, ca;
+        int sides[3] = {SideOfRay(parity->direction, a, b, &ab),
+                        SideOfRay(parity->direction, b, c, &bc),
+                        SideOfRay(parity->direction, c, a, &ca)};
+        bool left = sides[0] > 0 || sides[1] > 0 || sides[2] > 0;
+        bool right = sides[0] < 0 || sides[1] < 0 || sides[2] < 0;
+        if (left && right)
+            continue;
+        /* the ray's parameter at the plane is volume / (ab + bc + ca) */
+        double volume = fmDot(a, fmCross(b, c)), sum = ab + bc + ca;
+        double slack = SIDE_SLACK * fmLength(a) * fmLength(b) * fmLength(c);
+        if (sides[0] == 0 || sides[1] == 0 || sides[2] == 0 || fabs(volume) <= slack)
+            parity->unsure = true;
+        if ((volume > 0) == (sum > 0))
+            parity->inside = !parity->inside;
+    }
+    return true;
+}
+
+bool fmTreeContains(const fmTree *tree, const fmMesh *mesh, fmVec3 p)
+{
+    Parity parity = {.mesh = mesh, .p = p};
+    double reach = 2 * (tree->size + fmLength(p));
+    for (size_t i = 0; i < FM_COUNT_OF(kDirections); ++i) {
+        parity.direction = kDirections[i];
+        parity.inside = parity.unsure = false;
+        fmTreeSegment(tree, p, fmAddScaled(p, kDirections[i], reach), CountCrossing, &parity);
+        if (!parity.unsure)
+            break;
+    }
+    return parity.inside;
+}

@@ -1,0 +1,122 @@
+/* Is everything in a mesh what it should be? Reads nothing before it has checked what it reads by, so that
+ * a damaged mesh is told, not followed. */
+#include "fm_mesh.h"
+
+/* How far the length of a normal may be from 1: some roundings, with room to spare. */
+#define UNIT_ERROR 1e-14
+
+static const char *validateVertices(const fmMesh *mesh)
+{
+    for (int32_t t = 0; t < mesh->triangleCount; ++t)
+        for (int c = 0; c < 3; ++c)
+            if (mesh->triangles[t][c] < 0 || mesh->triangles[t][c] >= mesh->vertexCount)
+                return "a triangle names a vertex that is not there";
+    for (int32_t v = 0; v < mesh->vertexCount; ++v)
+        if (mesh->vertexPoint[v] < -1 || mesh->vertexPoint[v] >= mesh->pointCount)
+            return "a vertex names a point that is not there";
+    for (int32_t p = 0; p < mesh->pointCount; ++p) {
+        fmVec3 at = mesh->points[p];
+        if (!fmIsFinite(at) || at.x < mesh->box.lo.x || at.y < mesh->box.lo.y ||
+            at.z < mesh->box.lo.z || at.x > mesh->box.hi.x || at.y > mesh->box.hi.y ||
+            at.z > mesh->box.hi.z)
+            return "a point is outside the box";
+    }
+    return NULL;
+}
+
+static const char *validateFace(const fmMesh *mesh, int32_t f)
+{
+    const fmFace *face = &mesh->faces[f];
+    int32_t triangle = mesh->faceTriangle[f];
+    if (triangle < 0 || triangle >= mesh->triangleCount)
+        return "a face has no triangle";
+    if (mesh->faceFacet[f] < 0 || mesh->faceFacet[f] >= mesh->facetCount)
+        return "a face has no facet";
+    if (fabs(fmLength(mesh->normals[f]) - 1) > UNIT_ERROR)
+        return "a face's normal is not of unit length";
+    for (int c = 0; c < 3; ++c) {
+        int32_t from = face->point[c], to = face->point[(c + 1) % 3], e = face->edge[c];
+        if (from < 0 || from >= mesh->pointCount || from == to)
+            return "a face's corners are not three points";
+        if (mesh->report.flippedTriangles == 0 &&
+            from != mesh->vertexPoint[mesh->triangles[triangle][c]])
+            return "a face and its triangle differ";
+        if (e < 0 || e >= mesh->edgeCount)
+            return "a face has no edge";
+        const fmEdge *edge = &mesh->edges[e];
+        int side = from < to ? 0 : 1;
+        if (edge->point[side] != from || edge->point[1 - side] != to || edge->face[side] != f)
+            return "a face's edge does not know the face";
+    }
+    return NULL;
+}
+
+static const char *validateEdge(const fmMesh *mesh, int32_t e)
+{
+    const fmEdge *edge = &mesh->edges[e];
+    if (edge->point[0] < 0 || edge->point[0] >= edge->point[1] ||
+        edge->point[1] >= mesh->pointCount)
+        return "an edge does not join two points in order";
+    if (edge->face[0] < 0 && edge->face[1] < 0)
+        return "an edge has no face";
+    for (int i = 0; i < 2; ++i) {
+        int32_t f = edge->face[i];
+        if (f < -1 || f >= mesh->faceCount)
+            return "an edge names a face that is not there";
+        const int32_t *of = f >= 0 ? mesh->faces[f].edge : NULL;
+        if (of && of[0] != e && of[1] != e && of[2] != e)
+            return "an edge's face does not know the edge";
+    }
+    bool border = edge->face[0] < 0 || edge->face[1] < 0;
+    bool flat = !border && mesh->faceFacet[edge->face[0]] == mesh->faceFacet[edge->face[1]];
+    if (mesh->edgeKind[e] > FM_EDGE_BORDER || (mesh->edgeKind[e] == FM_EDGE_BORDER) != border ||
+        (mesh->edgeKind[e] == FM_EDGE_NEUTRAL) != flat)
+        return "an edge's kind is wrong";
+    return NULL;
+}
+
+static const char *validatePointEdges(const fmMesh *mesh)
+{
+    const int32_t *first = mesh->pointFirstEdge;
+    if (first[0] != 0 || first[mesh->pointCount] != 2 * mesh->edgeCount)
+        return "the edges of the points are not all there";
+    for (int32_t p = 0; p < mesh->pointCount; ++p)
+        if (first[p] < 0 || first[p] > first[p + 1] || first[p + 1] > 2 * mesh->edgeCount)
+            return "the edges of the points are not in order";
+    for (int32_t p = 0; p < mesh->pointCount; ++p)
+        for (int32_t i = first[p]; i < first[p + 1]; ++i) {
+            int32_t e = mesh->pointEdges[i];
+            if (e < 0 || e >= mesh->edgeCount || (i > first[p] && e <= mesh->pointEdges[i - 1]))
+                return "the edges of a point are not in order";
+            if (mesh->edges[e].point[0] != p && mesh->edges[e].point[1] != p)
+                return "an edge of a point does not end there";
+        }
+    return NULL;
+}
+
+static const char *validateFacet(const fmMesh *mesh, int32_t i)
+{
+    const fmFacet *facet = &mesh->flats[i];
+    if (fabs(fmLength(facet->normal) - 1) > UNIT_ERROR)
+        return "a facet's normal is not of unit length";
+    if (facet->sideCount < 0 || facet->firstSide < 0 ||
+        facet->sideCount > mesh->facetSideCount - facet->firstSide)
+        return "a facet's sides are not there";
+    for (int32_t side = facet->firstSide; side < facet->firstSide + facet->sideCount; ++side)
+        for (int end = 0; end < 2; ++end)
+            if (mesh->facetSides[side][end] < 0 || mesh->facetSides[side][end] >= mesh->pointCount)
+                return "a facet's side does not join two points";
+    return NULL;
+}
+
+const char *fmMeshValidate(const fmMesh *mesh)
+{
+    const char *fault = validateVertices(mesh);
+    for (int32_t f = 0; f < mesh->faceCount && !fault; ++f)
+        fault = validateFace(mesh, f);
+    for (int32_t e = 0; e < mesh->edgeCount && !fault; ++e)
+        fault = validateEdge(mesh, e);
+    for (int32_t i = 0; i < mesh->flatCount && !fault; ++i)
+        fault = validateFacet(mesh, i);
+    return fault ? fault : validatePointEdges(mesh);
+}
