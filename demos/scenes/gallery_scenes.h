@@ -6,10 +6,14 @@
 
 /* gallery_flat.c: flat faces on flat faces */
 void GalleryStartCubes(GalleryCase *run, int index, SceneEngine engine);
-void GalleryStartTower(GalleryCase *run, int index, SceneEngine engine);
 void GalleryStartPlank(GalleryCase *run, int index, SceneEngine engine);
 void GalleryStartDrop(GalleryCase *run, int index, SceneEngine engine);
 void GalleryStartSlide(GalleryCase *run, int index, SceneEngine engine);
+
+/* gallery_tower.c: a few towers, then the whole matrix of them */
+#define GALLERY_TOWER_SAMPLES 18
+#define GALLERY_TOWER_MATRIX 720
+void GalleryStartTower(GalleryCase *run, int index, SceneEngine engine);
 
 /* gallery_fast.c: thin and fast things */
 void GalleryStartDrops(GalleryCase *run, int index, SceneEngine engine);
