@@ -69,6 +69,8 @@ static void reportFaces(const fmSide *a, const fmSide *b, const fmPose *aInB)
 /* Walks no farther than this through the faces of a facet; a contact beyond keeps the face it got
  * to. */
 #define MAX_WALK 4096
+/* A face steeper than this against a contact's normal is a wall, which no contact rests on. Cosine. */
+#define WALL_COS 1e-6
 
 /* The neighbour of a face across the side beyond which p lies farthest, when that neighbour is in
  * the same flat part; -1 when there is none, as under p itself. */
@@ -94,11 +96,16 @@ static int32_t faceTowards(const fmMesh *mesh, int32_t face, fmVec3 p, int32_t f
 }
 
 /* The contact stage takes a flat part as one face; here the triangle under the contact is found
- * again. */
-static int32_t faceUnder(const fmMesh *mesh, int32_t face, fmVec3 p)
+ * again: where the line through the contact along its normal meets the part's plane. */
+static int32_t faceUnder(const fmMesh *mesh, int32_t face, fmVec3 pos, fmVec3 along)
 {
+    if (face < 0)
+        return face;
     int32_t from = -1;
-    for (int step = 0; face >= 0 && step < MAX_WALK; ++step) {
+    fmVec3 n = mesh->normals[face];
+    double steep = fmDot(n, along), above = fmDot(n, fmSub(fmFacePoint(mesh, face, 0), pos));
+    fmVec3 p = fabs(steep) > WALL_COS ? fmAddScaled(pos, along, above / steep) : pos;
+    for (int step = 0; step < MAX_WALK; ++step) {
         int32_t next = faceTowards(mesh, face, p, from);
         if (next < 0)
             break;
@@ -196,8 +203,10 @@ int fmCollideSides(fmSide *first, fmSide *second, int flags, dContactGeom *conta
     int count = fmMeshMesh(&surfaceA, &surfaceB, &aInB, &query, found);
     fmPairMemoryGive(query.memo);
     for (int i = 0; i < count; ++i) {
-        found[i].face1 = faceUnder(a->mesh, found[i].face1, fmUntransform(&aInB, found[i].pos));
-        found[i].face2 = faceUnder(b->mesh, found[i].face2, found[i].pos);
+        fmVec3 pos = found[i].pos, along = found[i].normal;
+        found[i].face1 = faceUnder(a->mesh, found[i].face1, fmUntransform(&aInB, pos),
+                                   fmUnrotate(&aInB.r, along));
+        found[i].face2 = faceUnder(b->mesh, found[i].face2, pos, along);
     }
     count = dropRefused(a, b, found, count);
     for (int i = 0; i < count; ++i) {
