@@ -928,12 +928,13 @@ static int ChooseSpots(const SpotList *list, double deepest, int most, const Spo
 }
 
 /* A region too small or too ragged for any line to meet both surfaces still touches: one contact without
- * depth where the contour is. */
+ * depth where the contour is, on both of the faces it names. */
 static Spot TouchSpot(const Patch *patch)
 {
-    const fmCutPair *pair =
-        &FM_ITEMS(fmCutPair, patch->contour->pairs)[patch->region->pairs.first];
-    return (Spot){.pos = patch->view.centre, .normal = patch->view.n, .face = {pair->face[0], pair->face[1]}};
+    const fmContour *c = patch->contour;
+    const fmCutPair *pair = &FM_ITEMS(fmCutPair, c->pairs)[patch->region->pairs.first];
+    fmVec3 on = FM_ITEMS(fmEvent, c->events)[pair->event[0]].pos;
+    return (Spot){.pos = on, .normal = patch->view.n, .face = {pair->face[0], pair->face[1]}};
 }
 
 /* Spots along the region's one direction. False when memory is out. */

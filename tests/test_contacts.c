@@ -600,9 +600,9 @@ static void table_is_fair(void)
 
 #define SHAPES 7
 
-/* The contact's line was drawn inwards by 1e-5 of the region and its normal tilted by 1e-6: of shapes of
- * about 1 m, at most 0.1 mm. */
-#define FAR_FROM_TRIANGLE 1e-4
+/* The normal is tilted by 1e-6 after the triangle was found: of shapes of about 1 m, a thousandth of a
+ * millimetre at most. */
+#define FAR_FROM_TRIANGLE 1e-6
 
 /* Convex, curved, concave, spiky, with a hole, with long thin faces. */
 static void MakeShapes(TestMesh *shapes)
@@ -725,7 +725,8 @@ static void contacts_name_the_triangle_under_them(void)
             farthest = fmax(farthest, miss);
         }
     }
-    printf("\n    %d sides of contacts, %d name a triangle that is elsewhere, the farthest %.2g away\n",
+    printf("\n    %d sides of contacts, %d name a triangle that is elsewhere, the farthest %.2g "
+           "away\n",
            sides, wrong, farthest);
     CU_ASSERT(sides > 3000);
     CU_ASSERT_EQUAL(wrong, 0);
