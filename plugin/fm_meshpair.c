@@ -132,7 +132,7 @@ static fmSurface surfaceOf(fmSide *side)
         .solid = side->state->sides == dFastMeshSolid && side->mesh->report.closed,
         .keepFace = side->state->callback ? fmSideKeepsFace : NULL,
         .context = side,
-        .cull = side->state->data ? &side->state->data->cull : NULL,
+        .cull = side->state->data && !side->turned ? &side->state->data->cull : NULL,
     };
 }
 
@@ -140,7 +140,7 @@ static fmSurface surfaceOf(fmSide *side)
  * that starts where the last one ended, in binary trees or for a live pair of faces. */
 static fmPairMemo *takeMemo(const fmSide *a, const fmSide *b, unsigned stages)
 {
-    bool ours = a->state->data && b->state->data;
+    bool ours = a->state->data && b->state->data && !a->turned && !b->turned;
     if (!ours || !(stages & dFastMeshCullCoherence))
         return NULL;
     bool binary = a->state->data->cull.options.binary && b->state->data->cull.options.binary;
@@ -185,6 +185,8 @@ int fmCollideSides(fmSide *first, fmSide *second, int flags, dContactGeom *conta
     bool swapped = isReference(first, second);
     fmSide *a = swapped ? second : first, *b = swapped ? first : second;
     fmPose aInB = fmRelativePose(&a->pose, &b->pose);
+    fmSideFace(a, b->pose.t, 0.5 * b->mesh->size);
+    fmSideFace(b, a->pose.t, 0.5 * a->mesh->size);
     reportFaces(a, b, &aInB);
 
     fmTwist twistA = fmSideTwist(a), twistB = fmSideTwist(b);
