@@ -87,10 +87,10 @@ static void JudgePlank(GalleryCase *run)
 
 void GalleryStartPlank(GalleryCase *run, int index, SceneEngine engine)
 {
-    static const int kLimits[3] = {4, 16, 64};
-    int cuts = index < 3 ? 1 : 4;
+    static const int kLimits[12] = {4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 32, 64};
+    int cuts = index < 12 ? 1 : 4;
     SceneSettings settings = SceneDefaultSettings();
-    settings.contactLimit = kLimits[index % 3];
+    settings.contactLimit = kLimits[index % 12];
     run->world = SceneWorldCreate(engine, &settings);
 
     /* one mesh of two blocks: the contacts of both ends come out of one query */
@@ -133,10 +133,11 @@ static void JudgeDrop(GalleryCase *run)
 
 void GalleryStartDrop(GalleryCase *run, int index, SceneEngine engine)
 {
-    bool onMesh = index >= 2;
+    static const int kLimits[3] = {20, 100, 4};
+    bool onMesh = index >= 3;
     SceneSettings settings = SceneDefaultSettings();
     settings.step = 0.005;
-    settings.contactLimit = index % 2 ? 100 : 20;
+    settings.contactLimit = kLimits[index % 3];
     run->world = SceneWorldCreate(engine, &settings);
     SceneMesh cube = SceneMeshBox(1, 1, 1, 41); /* 20,172 faces */
     int shape = SceneAddShape(run->world, &cube);
