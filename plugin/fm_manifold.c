@@ -22,6 +22,10 @@
 /* A contour around less area than this fraction of a circle's of its length has no direction of its own
  * (a pierced plate). */
 #define FM_THIN_CONTOUR 1e-3
+/* ... and none either where what its faces say about a way, on average over the pairs, is less than this: a
+ * pierced plate has as many on both sides. Else they decide, as where an edge just touches a wall. Guarded by
+ * the block wedged in a V. */
+#define FM_FACES_DECIDE 0.5
 /* Edges that bend by more than 20 degrees count as sharp. Cosine. */
 #define FM_SHARP_COS 0.94
 /* Facets within 2.6 degrees of the direction are in flat contact. Cosine. */
@@ -335,6 +339,20 @@ static void TryFacetsAndEdges(const Patch *patch, Best *best)
         }
 }
 
+/* How much the faces that cross push along n: 2 when a's all look against it and b's along it, 0 where as many
+ * push each way. */
+static double FacesSay(const Patch *patch, fmVec3 n)
+{
+    const fmContour *c = patch->contour;
+    fmRange range = patch->region->pairs;
+    double sum = 0;
+    for (int32_t i = 0; i < range.count; ++i) {
+        const int32_t *face = FM_ITEMS(fmCutPair, c->pairs)[range.first + i].face;
+        sum += fmDot(FaceNormal(c, 1, face[1]), n) - fmDot(FaceNormal(c, 0, face[0]), n);
+    }
+    return sum / range.count;
+}
+
 static void FindDirection(Patch *patch)
 {
     double perimeter;
@@ -352,7 +370,7 @@ static void FindDirection(Patch *patch)
     TryFacetsAndEdges(patch, &best);
     patch->view.n = best.n;
     /* a pierced plate: the two ways along its normal are equally long; a goes back to its own side */
-    if (free) {
+    if (free && fabs(FacesSay(patch, best.n)) < FM_FACES_DECIDE) {
         fmVec3 away = fmSub(patch->contour->aInB.t, patch->view.centre);
         if (fmDot(patch->view.n, away) < 0 &&
             WayOut(patch, fmNeg(patch->view.n)) <= best.cost * (1 + FM_SNAP_BEND))

@@ -109,6 +109,8 @@ static void BuildTower(GalleryCase *run, const Tower *t, SceneEngine engine)
     const double sides[3] = {side, side, side};
     if (t->exact)
         settings.iterations = 0;
+    /* a body falls by a thousandth of a cube's side in the first step, however small that is */
+    settings.step *= fmin(1, sqrt(side));
     run->world = SceneWorldCreate(engine, &settings);
     SceneMesh cube = SceneMeshBox(side, side, side, kCuts[t->cuts]);
     int shape = SceneAddShape(run->world, &cube);

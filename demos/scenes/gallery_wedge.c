@@ -7,7 +7,7 @@
 #define WALL_TURN 0.6  /* radians from the horizontal, of the left wall; the right one differs */
 
 /* values[] here */
-enum { HALF, LEFT_TURN, RIGHT_TURN, WORST_ANGLE, CONTACTS };
+enum { LEFT_TURN, RIGHT_TURN, WORST_ANGLE, STEPS, HELD_STEPS, WANT_X, WANT_Z, WANT_TURN };
 
 /* A trough along y in one piece: the V's walls meet at the origin, floor 0.5 below. */
 static SceneMesh Trough(double left, double right, int cuts)
@@ -52,46 +52,55 @@ static void ObserveWedge(GalleryCase *run)
         walls |= left > right ? 1 : 2;
         v[WORST_ANGLE] = fmax(v[WORST_ANGLE], acos(fmin(fmax(left, right), 1)) * 180 / M_PI);
     }
-    v[CONTACTS] = fmin(v[CONTACTS], walls == 3 ? world->contactCount : 0);
+    v[STEPS] += 1;
+    v[HELD_STEPS] += walls == 3;
 }
 
 static void JudgeWedge(GalleryCase *run)
 {
     const double *v = run->values;
-    bool lost = run->world->objects[run->objects[0]].lost;
-    ScenePose pose = SceneObjectPose(run->world, run->objects[0]);
-    double z = pose.position[2], x = pose.position[0];
-    /* the bottom corners lie on the walls: h from the V's bottom to the block's, w its width */
-    double w = 2 * v[HALF], l = tan(v[LEFT_TURN]), r = tan(v[RIGHT_TURN]), h = w * l * r / (l + r);
-    double wantX = h / r - v[HALF], wantZ = h + v[HALF];
-    GalleryBelow(run, "place error", "mm", lost ? INFINITY : 1e3 * hypot(x - wantX, z - wantZ), 1);
-    GalleryBelow(run, "tilt", "deg", GalleryTilt(run->world, run->objects[0]), 0.5);
+    int block = run->objects[0];
+    bool lost = run->world->objects[block].lost;
+    ScenePose pose = SceneObjectPose(run->world, block);
+    double p[3], r[12];
+    SceneShapePose(run->world, block, p, r);
+    double turn = fabs(atan2(r[2], r[10]) - v[WANT_TURN]) * 180 / M_PI;
+    double off = hypot(pose.position[0] - v[WANT_X], pose.position[2] - v[WANT_Z]);
+    GalleryBelow(run, "place error", "mm", lost ? INFINITY : 1e3 * off, 1);
+    GalleryBelow(run, "turned", "deg", lost ? INFINITY : turn, 0.5);
     GalleryBelow(run, "final speed", "m/s", SceneWorldTopSpeed(run->world), 1e-2);
     GalleryBelow(run, "normal off the walls'", "deg", v[WORST_ANGLE], 1);
-    GalleryAtLeast(run, "fewest contacts on both", "", v[CONTACTS], 4);
+    GalleryAtLeast(run, "held by both walls", "of the steps", v[HELD_STEPS] / v[STEPS], 0.95);
 }
 
 void GalleryStartWedge(GalleryCase *run, int index, SceneEngine engine)
 {
-    int cuts = index % 2 ? 6 : 1;
-    double left = WALL_TURN, right = index / 2 == 1 ? 0.9 : WALL_TURN, half = 0.4;
-    double turn = index / 2 == 2 ? M_PI : 0;
+    /* even, uneven (friction alone holds the block level), and with the block's faces flush on both walls, an
+     * edge in the bottom of the V */
+    int kind = index / 2, cuts = index % 2 ? 6 : 1;
+    bool flush = kind == 2;
+    double left = flush ? M_PI / 4 : WALL_TURN, right = kind == 1 ? 0.9 : left, half = 0.4;
     SceneSettings settings = SceneDefaultSettings();
-    settings.mu = index / 2 == 1 ? 1 : 0.2; /* an uneven V holds it level by friction alone */
+    settings.mu = kind == 1 ? 1 : 0.2;
     run->world = SceneWorldCreate(engine, &settings);
     SceneMesh trough = Trough(left, right, cuts), block = SceneMeshBox(2 * half, 1, 2 * half, cuts);
     ScenePose ground = ScenePoseAt(0, 0, 0);
     int fixed = SceneAddFixed(run->world, SceneAddShape(run->world, &trough), &ground);
     ScenePaint(run->world, fixed, SCENE_STILL);
+
+    /* level, its bottom corners lie on the walls, h above the bottom of the V */
     double l = tan(left), r = tan(right), h = 2 * half * l * r / (l + r);
-    ScenePose pose = ScenePoseTurned(h / r - half, 0.1, h + half + 0.002, 0, 0, 1, turn);
+    double *v = run->values;
+    v[LEFT_TURN] = left;
+    v[RIGHT_TURN] = right;
+    v[WANT_X] = flush ? 0 : h / r - half;
+    v[WANT_Z] = flush ? half * sqrt(2) : h + half;
+    v[WANT_TURN] = flush ? M_PI / 4 : 0;
+    ScenePose pose = ScenePoseTurned(v[WANT_X], 0.1, v[WANT_Z] + 0.002, 0, 1, 0, v[WANT_TURN]);
     int object = SceneAddBody(run->world, SceneAddShape(run->world, &block), &pose, DENSITY);
     ScenePaint(run->world, GalleryWatch(run, object), 0);
-    run->values[HALF] = half;
-    run->values[LEFT_TURN] = left;
-    run->values[RIGHT_TURN] = right;
-    run->values[CONTACTS] = INFINITY;
-    GalleryLabel(run, "walls at %.2g and %.2g rad, %d faces", left, right, 12 * cuts * cuts);
+    GalleryLabel(run, "%s, walls at %.2g and %.2g rad, %d faces", flush ? "flush" : "level", left, right,
+                 12 * cuts * cuts);
     run->seconds = 5;
     run->observe = ObserveWedge;
     run->judge = JudgeWedge;
