@@ -60,6 +60,9 @@
 #define FM_WRAP_AREA 0.2
 #define FM_WRAP_WAY 0.2
 
+/* A wall takes part when its normal has at least this share in the contour's direction. Cosine. */
+#define FM_WALL_SHARE 0.01
+#define FM_MAX_WALLS 4       /* that one region rests on; further ones are not asked */
 #define FM_MAX_DIRECTIONS 12 /* facets of one mesh that may direct; further ones are not asked */
 #define FM_MAX_SHARP 8       /* directions of sharp edges of one mesh */
 #define FM_MAX_RIDGES 48     /* edges of one mesh that are crossed with the other's */
@@ -112,6 +115,7 @@ typedef struct Patch {
     int ridgeCount[2];
     bool fewPoints;
     double width; /* way out along the direction */
+    fmVec3 start; /* the contour's own direction; zero when it has none */
 } Patch;
 
 /* A face as seen along n: a triangle in the (u, v) plane, counter-clockwise, and its height over it. */
@@ -137,6 +141,14 @@ typedef struct SpotList {
     Spot items[FM_MAX_SPOTS];
     int count;
 } SpotList;
+
+static fmVec3 FaceMiddle(const fmContour *c, int side, int32_t face)
+{
+    fmVec3 sum = {0, 0, 0};
+    for (int k = 0; k < 3; ++k)
+        sum = fmAdd(sum, fmContourPoint(c, side, c->mesh[side]->faces[face].point[k]));
+    return fmScale(sum, 1.0 / 3);
+}
 
 static fmVec3 FaceNormal(const fmContour *c, int side, int32_t face)
 {
@@ -364,7 +376,7 @@ static void FindDirection(Patch *patch)
     Best best = {.coneCos = FM_SNAP_CONE_COS, .free = free, .cost = DBL_MAX};
     GatherFacets(patch, free ? 0 : FM_SNAP_AREA * patch->area);
     if (!free) {
-        best.start = best.n = fmNeg(fmNormalize(s));
+        patch->start = best.start = best.n = fmNeg(fmNormalize(s));
         best.cost = WayOut(patch, best.n) * FM_SNAP_KEEP;
     }
     TryFacetsAndEdges(patch, &best);
@@ -908,7 +920,81 @@ static void WrapSpots(const Patch *patch, SpotList *list, double *deepest)
     }
 }
 
+/* ---- a region in a valley ------------------------------------------------------------------------- */
+
+/* The ways that walls of one mesh push which meet in a valley, as in a V or in the corner of a room, and which
+ * both have a share in the contour's direction. A single way would be their mean, along which nothing holds. */
+static int FindWalls(const Patch *patch, fmVec3 ways[FM_MAX_WALLS])
+{
+    const fmContour *c = patch->contour;
+    double tolerance = FM_SAME_PLACE * patch->view.size;
+    int count = 0;
+    for (int side = 0; side < 2; ++side) {
+        const BigFacet *facets = patch->facets[side];
+        bool inValley[FM_MAX_DIRECTIONS] = {false};
+        for (int i = 0; i < patch->facetCount[side]; ++i)
+            for (int j = 0; j < i; ++j) {
+                fmVec3 apart = fmSub(FaceMiddle(c, side, facets[i].face), FaceMiddle(c, side, facets[j].face));
+                if (fmDot(facets[i].normal, facets[j].normal) < FM_SHARP_COS &&
+                    fmDot(facets[j].normal, apart) > tolerance && fmDot(facets[i].normal, apart) < -tolerance)
+                    inValley[i] = inValley[j] = true;
+            }
+        for (int i = 0; i < patch->facetCount[side]; ++i) {
+            fmVec3 way = side == 0 ? fmNeg(facets[i].normal) : facets[i].normal;
+            bool known = !inValley[i] || count == FM_MAX_WALLS || fmDot(way, patch->start) < FM_WALL_SHARE;
+            for (int k = 0; k < count && !known; ++k)
+                known = fmDot(ways[k], way) > FM_SHARP_COS;
+            if (!known)
+                ways[count++] = way;
+        }
+    }
+    return count;
+}
+
+/* Spots on each wall, along its own way: the corners of what rests flat on it, else the points nearest to it.
+ * False, and no spots, when fewer than two walls have any: then the region is in no valley. */
+static bool WallSpots(const Patch *patch, SpotList *list, double *deepest)
+{
+    const fmContour *c = patch->contour;
+    fmVec3 ways[FM_MAX_WALLS];
+    int count = FindWalls(patch, ways), held = 0;
+    if (count < 2)
+        return false;
+    for (int w = 0; w < count; ++w) {
+        Patch wall = *patch;
+        wall.view.n = ways[w];
+        wall.view.u = fmAnyTangent(ways[w]);
+        wall.view.v = fmCross(ways[w], wall.view.u);
+        int before = list->count;
+        FlatSpots(&wall, list);
+        for (int side = 0; side < 2 && list->count == before; ++side) {
+            fmRange range = patch->region->points[side];
+            int32_t step = range.count / FM_WRAP_POINTS + 1;
+            for (int32_t i = 0; i < range.count; i += step) {
+                Spot spot;
+                int32_t point = FM_ITEMS(int32_t, c->points)[range.first + i];
+                if (NearestFaceSpot(patch, side, fmContourPoint(c, side, point), &spot) &&
+                    fmDot(spot.normal, ways[w]) > FM_FLAT_COS)
+                    AddSpot(list, &spot);
+            }
+        }
+        held += list->count > before;
+    }
+    if (held < 2)
+        list->count = 0;
+    for (int i = 0; i < list->count; ++i)
+        *deepest = fmLarger(*deepest, list->items[i].depth);
+    return held >= 2;
+}
+
 /* ---- choice ----------------------------------------------------------------------------------- */
+
+/* How far apart two spots are: those of different walls are, although they may be in one place. */
+static double SpotDistanceSq(const Spot *a, const Spot *b, double extentSq)
+{
+    double along = fmDot(a->normal, b->normal);
+    return fmDistanceSq(a->pos, b->pos) + (along < FM_SHARP_COS ? (1 - along) * extentSq : 0);
+}
 
 /* The deepest, then again and again the one farthest from the chosen, deep ones preferred. */
 static int ChooseSpots(const SpotList *list, double deepest, int most, const Spot **chosen)
@@ -918,10 +1004,10 @@ static int ChooseSpots(const SpotList *list, double deepest, int most, const Spo
     for (int i = 1; i < list->count; ++i)
         if (list->items[i].depth > list->items[first].depth)
             first = i;
-    for (int i = 0; i < list->count; ++i) {
-        nearestSq[i] = fmDistanceSq(list->items[i].pos, list->items[first].pos);
-        extentSq = fmLarger(extentSq, nearestSq[i]);
-    }
+    for (int i = 0; i < list->count; ++i)
+        extentSq = fmLarger(extentSq, fmDistanceSq(list->items[i].pos, list->items[first].pos));
+    for (int i = 0; i < list->count; ++i)
+        nearestSq[i] = SpotDistanceSq(&list->items[i], &list->items[first], extentSq);
     chosen[count++] = &list->items[first];
     while (count < most) {
         int best = -1;
@@ -940,7 +1026,7 @@ static int ChooseSpots(const SpotList *list, double deepest, int most, const Spo
             break;
         chosen[count++] = &list->items[best];
         for (int i = 0; i < list->count; ++i)
-            nearestSq[i] = fmSmaller(nearestSq[i], fmDistanceSq(list->items[i].pos, list->items[best].pos));
+            nearestSq[i] = fmSmaller(nearestSq[i], SpotDistanceSq(&list->items[i], &list->items[best], extentSq));
     }
     return count;
 }
@@ -1010,16 +1096,16 @@ int fmManifoldBuild(fmManifold *m, const fmContour *c, int32_t r,
 
     SpotList spots = {.count = 0};
     double deepest = 0;
-    bool wraps = Wraps(&patch);
+    bool wraps = Wraps(&patch), walls = !wraps && WallSpots(&patch, &spots, &deepest);
     if (wraps)
         WrapSpots(&patch, &spots, &deepest);
-    if (spots.count < FM_FACE_CONTACTS && !DirectedSpots(&patch, m, &spots, &deepest))
+    if (!walls && spots.count < FM_FACE_CONTACTS && !DirectedSpots(&patch, m, &spots, &deepest))
         return 0;
     if (spots.count == 0)
         spots.items[spots.count++] = TouchSpot(&patch);
 
     const Spot *chosen[FM_REGION_CONTACTS];
-    int count = ChooseSpots(&spots, deepest, wraps ? FM_REGION_CONTACTS : FM_FACE_CONTACTS, chosen);
+    int count = ChooseSpots(&spots, deepest, wraps || walls ? FM_REGION_CONTACTS : FM_FACE_CONTACTS, chosen);
     for (int i = 0; i < count; ++i) {
         contacts[i] = (fmContact){.pos = chosen[i]->pos,
                                   .normal = chosen[i]->normal,
