@@ -47,8 +47,8 @@ static bool IsChosen(const Options *options, const GalleryScene *scene)
 
 static void TellCase(const GalleryScene *scene, SceneEngine engine, int index, int count)
 {
-    Progress((double)index / count, "%s with %s, case %d of %d", scene->name, SceneEngineName(engine),
-             index + 1, count);
+    Progress((double)index / count, "%s with %s, case %d of %d", scene->name,
+             SceneEngineName(engine), index + 1, count);
 }
 
 static void PrintResult(const GalleryScene *scene, SceneEngine engine, const GalleryResult *r)
@@ -135,12 +135,15 @@ static void List(void)
 int main(int argc, char **argv)
 {
     enum { NO_FIGURES = 256, JPEG };
-    static const struct option kOptions[] = {
-        {"engine", required_argument, NULL, 'e'}, {"pictures", required_argument, NULL, 'p'},
-        {"video", no_argument, NULL, 'v'},        {"no-figures", no_argument, NULL, NO_FIGURES},
-        {"jpeg", no_argument, NULL, JPEG},        {"list", no_argument, NULL, 'l'},
-        {"full", no_argument, NULL, 'f'},         {"help", no_argument, NULL, 'h'},
-        {0}};
+    static const struct option kOptions[] = {{"engine", required_argument, NULL, 'e'},
+                                             {"pictures", required_argument, NULL, 'p'},
+                                             {"video", no_argument, NULL, 'v'},
+                                             {"no-figures", no_argument, NULL, NO_FIGURES},
+                                             {"jpeg", no_argument, NULL, JPEG},
+                                             {"list", no_argument, NULL, 'l'},
+                                             {"full", no_argument, NULL, 'f'},
+                                             {"help", no_argument, NULL, 'h'},
+                                             {0}};
     Options options = {.engines = {true, true, true}, .figures = true};
     for (int o; (o = getopt_long(argc, argv, "e:fp:vlh", kOptions, NULL)) != -1;) {
         SceneEngine engine;

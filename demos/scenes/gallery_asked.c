@@ -66,7 +66,8 @@ static void JudgeOrder(GalleryCase *run)
     dContactGeom there[MOST], back[MOST], again[MOST];
     bool convex = run->variant == 0;
     dGeomID a = NewMesh(run, convex ? SceneMeshBox(1, 1, 1, 3) : SceneMeshTorus(0.5, 0.2, 24, 12));
-    dGeomID b = NewMesh(run, convex ? SceneMeshBox(0.7, 0.9, 1.2, 2) : SceneMeshTorus(0.5, 0.2, 24, 12));
+    dGeomID b =
+        NewMesh(run, convex ? SceneMeshBox(0.7, 0.9, 1.2, 2) : SceneMeshTorus(0.5, 0.2, 24, 12));
     uint64_t seed = 13;
     int touching = 0, different = 0, changed = 0;
     double left = 0;
@@ -204,7 +205,8 @@ void GalleryStartRays(GalleryCase *run, int index, SceneEngine engine)
 /* ------------------------------------------------------------------------------------------------ */
 
 typedef enum Partner { BALL, CAPSULE, CYLINDER, BOX, MESH, PARTNERS } Partner;
-static const char *const kPartners[PARTNERS] = {"sphere", "capsule", "cylinder", "box", "mesh cube"};
+static const char *const kPartners[PARTNERS] = {"sphere", "capsule", "cylinder", "box",
+                                                "mesh cube"};
 
 /* One metre high, whatever it is. */
 static dGeomID NewPartner(GalleryCase *run, Partner partner)
@@ -273,7 +275,8 @@ static void JudgeMaterials(GalleryCase *run)
     dContactGeom contacts[MOST];
     dGeomID floor = NewMesh(run, SceneMeshBoxCuts(4, 4, 1, 8, 8, 1));
     bool plane = run->variant == PARTNERS;
-    dGeomID other = plane ? dCreatePlane(0, 0, 0, -1, -0.45) : NewPartner(run, (Partner)run->variant);
+    dGeomID other =
+        plane ? dCreatePlane(0, 0, 0, -1, -0.45) : NewPartner(run, (Partner)run->variant);
     if (run->world->engine == SceneEngineFastMesh)
         dGeomFastMeshSetCallback(floor, RefuseOdd);
     else
@@ -351,7 +354,8 @@ static double TriangleError(SceneEngine engine, dGeomID geom, const SceneMesh *m
             dGeomTriMeshGetTriangle(geom, t, &v[0], &v[1], &v[2]);
         for (int k = 0; k < 3; ++k)
             for (int c = 0; c < 3; ++c)
-                worst = fmax(worst, fabs(v[k][c] - mesh->vertices[3 * mesh->indices[3 * t + k] + c]));
+                worst =
+                    fmax(worst, fabs(v[k][c] - mesh->vertices[3 * mesh->indices[3 * t + k] + c]));
     }
     return worst;
 }
@@ -379,8 +383,8 @@ static void JudgeFar(GalleryCase *run)
     for (int i = 0; i < farCount; ++i)
         deepest = fmax(deepest, far[i].depth);
     GalleryAtLeast(run, "contacts", "", farCount, 1);
-    GalleryBelow(run, "differ from those at 0", "m", Difference(near, nearCount, far, farCount, offset),
-                 1e-6);
+    GalleryBelow(run, "differ from those at 0", "m",
+                 Difference(near, nearCount, far, farCount, offset), 1e-6);
     GalleryBelow(run, "depth error", "m", fabs(deepest - overlap), 1e-6);
     double ulp = nextafter(offset + 1, INFINITY) - (offset + 1);
     GalleryBelow(run, "triangle error", "units in the last place",
@@ -396,7 +400,8 @@ void GalleryStartFar(GalleryCase *run, int index, SceneEngine engine)
 {
     NewWorld(run, engine, JudgeFar);
     run->variant = index;
-    GalleryLabel(run, "%s", index == 0   ? "1e6 m from the origin"
-                            : index == 1 ? "1e7 m from the origin"
-                                         : "on edges of 100 m");
+    GalleryLabel(run, "%s",
+                 index == 0   ? "1e6 m from the origin"
+                 : index == 1 ? "1e7 m from the origin"
+                              : "on edges of 100 m");
 }

@@ -267,8 +267,10 @@ static void ObservePile(GalleryCase *run)
 static void JudgePile(GalleryCase *run)
 {
     GalleryBelow(run, "final speed", "m/s", SceneWorldTopSpeed(run->world), 0.05);
-    GalleryBelow(run, "through the plane", "mm", 1e3 * ThroughPlane(run->world), 1e3 * PILE_DEEPEST);
-    GalleryBelow(run, "deepest at the end", "mm", 1e3 * run->world->last.deepest, 1e3 * PILE_DEEPEST);
+    GalleryBelow(run, "through the plane", "mm", 1e3 * ThroughPlane(run->world),
+                 1e3 * PILE_DEEPEST);
+    GalleryBelow(run, "deepest at the end", "mm", 1e3 * run->world->last.deepest,
+                 1e3 * PILE_DEEPEST);
     /* a step's correction lifts a body of 1 kg by some tenths of a millimetre: some mJ each */
     GalleryBelow(run, "energy rise", "J", run->values[ENERGY_RISE], 0.1);
 }
@@ -290,9 +292,10 @@ void GalleryStartPile(GalleryCase *run, int index, SceneEngine engine)
     uint64_t seed = 1 + (uint64_t)index;
     for (int i = 0; i < PILE; ++i) {
         /* sixteen to a layer, free of each other in any attitude */
-        ScenePose pose = ScenePoseTurned(1.4 * (i % 4 - 1.5), 1.4 * (i / 4 % 4 - 1.5), 0.9 + 1.4 * (i / 16),
-                                         SceneRandom(&seed, -1, 1), SceneRandom(&seed, -1, 1),
-                                         SceneRandom(&seed, -1, 1), SceneRandom(&seed, 0, 3));
+        ScenePose pose =
+            ScenePoseTurned(1.4 * (i % 4 - 1.5), 1.4 * (i / 4 % 4 - 1.5), 0.9 + 1.4 * (i / 16),
+                            SceneRandom(&seed, -1, 1), SceneRandom(&seed, -1, 1),
+                            SceneRandom(&seed, -1, 1), SceneRandom(&seed, 0, 3));
         /* 10 kg/m^3: about 1 kg each */
         GalleryWatch(run, SceneAddBody(run->world, i % SceneFamilyCount, &pose, 10));
     }

@@ -11,7 +11,18 @@
 #define DENSITY 1000.0 /* kg/m^3 */
 
 /* values[] of the scenes here */
-enum { START_X, START_Y, FEWEST, SIGNAL, HEIGHT, SETTLED_X, SETTLED_Y, NORMAL_X, NORMAL_Y, NORMAL_Z };
+enum {
+    START_X,
+    START_Y,
+    FEWEST,
+    SIGNAL,
+    HEIGHT,
+    SETTLED_X,
+    SETTLED_Y,
+    NORMAL_X,
+    NORMAL_Y,
+    NORMAL_Z
+};
 
 /* ------------------------------------------------------------------------------------------------ */
 
@@ -114,7 +125,8 @@ void GalleryStartConvex(GalleryCase *run, int index, SceneEngine engine)
     SceneSettings settings = SceneDefaultSettings();
     run->world = SceneWorldCreate(engine, &settings);
     SceneMesh floor = SceneMeshBoxCuts(10, 10, 0.5, 12, 12, 1);
-    ScenePose ground = ScenePoseAt(0, 0, -0.25), above = ScenePoseAt(0.13, 0.21, kHullHeights[index]);
+    ScenePose ground = ScenePoseAt(0, 0, -0.25),
+              above = ScenePoseAt(0.13, 0.21, kHullHeights[index]);
     int fixed = SceneAddFixed(run->world, SceneAddShape(run->world, &floor), &ground);
     ScenePaint(run->world, fixed, SCENE_STILL);
     const Hull *hull = HullOf(index);
@@ -126,7 +138,8 @@ void GalleryStartConvex(GalleryCase *run, int index, SceneEngine engine)
     dMass mass;
     dMassSetParameters(&mass, DENSITY * m.volume, 0, 0, 0, DENSITY * i[0], DENSITY * i[1],
                        DENSITY * i[2], DENSITY * i[3], DENSITY * i[4], DENSITY * i[5]);
-    if (index == HULL_PEBBLE) /* not on its tip, where it would stand for seconds before it tips over */
+    if (index ==
+        HULL_PEBBLE) /* not on its tip, where it would stand for seconds before it tips over */
         above = ScenePoseTurned(0.13, 0.21, 0.33, 1, 0.5, 0, 0.3);
     above.position[2] += 0.002;
     GalleryWatch(run, SceneAddGeom(run->world, geom, &mass, &above));
@@ -178,7 +191,8 @@ static void JudgePlanes(GalleryCase *run)
     SceneWorldCollide(world);
     for (int i = 0; i < world->contactCount; ++i)
         deepest = fmax(deepest, world->contacts[i].depth);
-    GalleryBelow(run, "missed of the deepest vertex", "mm", 1e3 * fabs(reach - 0.3 - deepest), 0.001);
+    GalleryBelow(run, "missed of the deepest vertex", "mm", 1e3 * fabs(reach - 0.3 - deepest),
+                 0.001);
 }
 
 static void StartPlanes(GalleryCase *run, int index)
@@ -220,7 +234,8 @@ static dReal RidgedGround(void *unused, int x, int z)
 static void JudgeField(GalleryCase *run)
 {
     ScenePose pose = SceneObjectPose(run->world, run->objects[0]);
-    double error = run->world->objects[run->objects[0]].lost ? INFINITY : fabs(pose.position[2] - 0.5);
+    double error =
+        run->world->objects[run->objects[0]].lost ? INFINITY : fabs(pose.position[2] - 0.5);
     GalleryBelow(run, "height error on the field", "mm", 1e3 * error, 2);
 }
 
@@ -230,17 +245,19 @@ static void StartField(GalleryCase *run, int index)
     static dHeightfieldDataID fields[2];
     if (!fields[ridge]) {
         fields[ridge] = dGeomHeightfieldDataCreate();
-        dGeomHeightfieldDataBuildCallback(fields[ridge], NULL, ridge ? RidgedGround : FlatGround, 16, 16,
-                                          FIELD_SAMPLES, FIELD_SAMPLES, 1, 0, 1, 0);
+        dGeomHeightfieldDataBuildCallback(fields[ridge], NULL, ridge ? RidgedGround : FlatGround,
+                                          16, 16, FIELD_SAMPLES, FIELD_SAMPLES, 1, 0, 1, 0);
         dGeomHeightfieldDataSetBounds(fields[ridge], -5, 1);
     }
-    ScenePose ground = ScenePoseTurned(0, 0, 0, 1, 0, 0, M_PI / 2), above = ScenePoseAt(0.2, 0.3, 0.502);
+    ScenePose ground = ScenePoseTurned(0, 0, 0, 1, 0, 0, M_PI / 2),
+              above = ScenePoseAt(0.2, 0.3, 0.502);
     SceneAddGeom(run->world, dCreateHeightfield(0, fields[ridge], 1), NULL, &ground);
     SceneMesh mesh = ball ? SceneMeshSphere(0.5, 48, 32) : SceneMeshBox(1, 1, 1, 3);
     int object = SceneAddBody(run->world, SceneAddShape(run->world, &mesh), &above, DENSITY);
     dBodySetAngularDamping(run->world->objects[object].body, 0.1);
     GalleryWatch(run, object);
-    GalleryLabel(run, "mesh %s on a %s heightfield", ball ? "sphere" : "cube", ridge ? "ridged" : "flat");
+    GalleryLabel(run, "mesh %s on a %s heightfield", ball ? "sphere" : "cube",
+                 ridge ? "ridged" : "flat");
     run->seconds = 5;
     run->judge = JudgeField;
 }

@@ -19,8 +19,8 @@ typedef enum Variant {
     VARIANT_BOX_ON_MESH,
     VARIANTS
 } Variant;
-static const char *const kVariants[VARIANTS] = {
-    "plain", "turned", "shifted", "0.01 m", "10 m", "mesh on box", "box on mesh"};
+static const char *const kVariants[VARIANTS] = {"plain", "turned",      "shifted",    "0.01 m",
+                                                "10 m",  "mesh on box", "box on mesh"};
 
 static const int kCubes[] = {2, 5, 10};
 static const int kCuts[] = {1, 2, 5}; /* 12, 48 and 300 faces */
@@ -87,7 +87,8 @@ static void Measure(const GalleryCase *run, const Tower *t, double *drift, doubl
     for (int i = 0; i < run->objectCount; ++i) {
         ScenePose now = SceneObjectPose(run->world, run->objects[i]), start = PoseOf(t, i);
         bool lost = run->world->objects[run->objects[i]].lost;
-        double way = hypot(now.position[0] - start.position[0], now.position[1] - start.position[1]);
+        double way =
+            hypot(now.position[0] - start.position[0], now.position[1] - start.position[1]);
         *drift = fmax(*drift, lost || !isfinite(way) ? INFINITY : way / SideOf(t));
         *tilt = fmax(*tilt, GalleryTilt(run->world, run->objects[i]));
     }
@@ -122,7 +123,9 @@ static void BuildTower(GalleryCase *run, const Tower *t, SceneEngine engine)
     } else {
         SceneAddPlane(run->world, 0, 0, 1, 0);
     }
-    int firstBox = t->variant == VARIANT_MESH_ON_BOX ? 0 : t->variant == VARIANT_BOX_ON_MESH ? 1 : 2;
+    int firstBox = t->variant == VARIANT_MESH_ON_BOX   ? 0
+                   : t->variant == VARIANT_BOX_ON_MESH ? 1
+                                                       : 2;
     for (int i = 0; i < kCubes[t->cubes]; ++i) {
         ScenePose pose = PoseOf(t, i);
         const double *p = pose.position;
@@ -142,35 +145,45 @@ static bool Stands(const GalleryCase *run, const Tower *t)
     return drift < MOST_DRIFT && tilt < MOST_TILT;
 }
 
-/* Does the tower of box primitives stand? It has no faces, so three cases share the answer. */
-static bool BoxesStand(int index)
+/* What became of a tower. Where ODE's exact solver gives up, it says so in a message. */
+typedef enum Fate { FATE_UNKNOWN, FATE_STANDS, FATE_FALLS, FATE_UNSOLVED } Fate;
+
+static Fate FateOf(const GalleryCase *run, const Tower *t)
 {
-    static signed char known[VARIANTS][3][GAPS][2][2]; /* 0: not yet run, 1: stands, -1: falls */
+    return !Stands(run, t)                             ? FATE_FALLS
+           : SceneMessageCount() > run->messagesBefore ? FATE_UNSOLVED
+                                                       : FATE_STANDS;
+}
+
+/* Of the tower of box primitives. It has no faces, so three cases share the answer. */
+static Fate FateOfBoxes(int index)
+{
+    static Fate known[VARIANTS][3][GAPS][2][2];
     Tower t = TowerOf(index);
-    signed char *answer = &known[t.variant][t.cubes][t.gap][t.onMesh][t.exact];
-    if (*answer == 0) {
-        GalleryCase boxes = {.variant = index};
+    Fate *fate = &known[t.variant][t.cubes][t.gap][t.onMesh][t.exact];
+    if (*fate == FATE_UNKNOWN) {
+        GalleryCase boxes = {.variant = index, .messagesBefore = SceneMessageCount()};
         BuildTower(&boxes, &t, SceneEngineBox);
         while (!GalleryDone(&boxes))
             GalleryStep(&boxes);
-        *answer = Stands(&boxes, &t) ? 1 : -1;
+        *fate = FateOf(&boxes, &t);
         GalleryEnd(&boxes);
     }
-    return *answer > 0;
+    return *fate;
 }
 
 static void JudgeTower(GalleryCase *run)
 {
     Tower t = TowerOf(run->variant);
-    bool boxesStand = run->world->engine == SceneEngineBox ? Stands(run, &t)
-                                                              : BoxesStand(run->variant);
+    Fate boxes = run->world->engine == SceneEngineBox ? FateOf(run, &t) : FateOfBoxes(run->variant);
     double drift, tilt;
     Measure(run, &t, &drift, &tilt);
     GalleryTally(run, "towers that stand", Stands(run, &t));
-    GalleryTally(run, "of boxes, that stand", boxesStand);
+    GalleryTally(run, "of boxes, that stand", boxes != FATE_FALLS);
+    GalleryTally(run, "judged", boxes == FATE_STANDS);
 
-    /* where boxes fall the solver is at fault: such a tower is counted and not judged */
-    if (!boxesStand)
+    /* where boxes fall, or the solver gave up on them, a tower is counted and not judged */
+    if (boxes != FATE_STANDS)
         return;
     GalleryBelow(run, "drift", "mm for 1 m cubes", 1e3 * drift, 1e3 * MOST_DRIFT);
     GalleryBelow(run, "tilt", "deg", tilt, MOST_TILT);

@@ -21,7 +21,8 @@ static SceneMesh Trough(double left, double right, int cuts)
     SceneMesh mesh = {0};
     for (int i = 0; i <= cuts; ++i)
         for (int k = 0; k < 5; ++k)
-            SceneMeshAddVertex(&mesh, section[k][0], length * ((double)i / cuts - 0.5), section[k][1]);
+            SceneMeshAddVertex(&mesh, section[k][0], length * ((double)i / cuts - 0.5),
+                               section[k][1]);
     for (int i = 0; i < cuts; ++i)
         for (int k = 0; k < 5; ++k)
             SceneMeshAddQuad(&mesh, 5 * i + k, 5 * i + (k + 1) % 5, 5 * i + 5 + (k + 1) % 5,
@@ -99,8 +100,8 @@ void GalleryStartWedge(GalleryCase *run, int index, SceneEngine engine)
     ScenePose pose = ScenePoseTurned(v[WANT_X], 0.1, v[WANT_Z] + 0.002, 0, 1, 0, v[WANT_TURN]);
     int object = SceneAddBody(run->world, SceneAddShape(run->world, &block), &pose, DENSITY);
     ScenePaint(run->world, GalleryWatch(run, object), 0);
-    GalleryLabel(run, "%s, walls at %.2g and %.2g rad, %d faces", flush ? "flush" : "level", left, right,
-                 12 * cuts * cuts);
+    GalleryLabel(run, "%s, walls at %.2g and %.2g rad, %d faces", flush ? "flush" : "level", left,
+                 right, 12 * cuts * cuts);
     run->seconds = 5;
     run->observe = ObserveWedge;
     run->judge = JudgeWedge;
