@@ -486,5 +486,5 @@ static unsigned PlaneLeaf(const fmLeaf8 *leaf, const fmPlaneQuery *plane)
 
 #include "fm_pairs.inc.h"
 
-const fmKernels FM_TABLE = {WalkPairs,   BoxNode,   BoxLeaf,  SegmentNode,
-                            SegmentLeaf, PlaneNode, PlaneLeaf};
+const fmKernels FM_TABLE = {WalkPairs,   MeetPairs,   BoxNode,   BoxLeaf,
+                            SegmentNode, SegmentLeaf, PlaneNode, PlaneLeaf};
