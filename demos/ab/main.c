@@ -308,10 +308,9 @@ int main(int argc, char **argv)
     if (options->meshPath) {
         SceneFileError error = {0};
         if (!SceneReadMesh(options->meshPath, &mesh, &error)) {
-            fprintf(stderr, "ab: %s", options->meshPath);
-            if (error.line > 0)
-                fprintf(stderr, ", line %ld", error.line);
-            fprintf(stderr, ": %s\n", error.text);
+            char text[4600];
+            fprintf(stderr, "ab: %s\n",
+                    SceneFileComplaint(options->meshPath, &error, text, sizeof text));
             return 2;
         }
         options->fall.mesh = &mesh;

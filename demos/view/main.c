@@ -670,7 +670,9 @@ int main(int argc, char **argv)
     if (o->meshPath) {
         SceneFileError error = {0};
         if (!SceneReadMesh(o->meshPath, &viewer.mesh, &error)) {
-            fprintf(stderr, "view: %s, line %ld: %s\n", o->meshPath, error.line, error.text);
+            char text[4600];
+            fprintf(stderr, "view: %s\n",
+                    SceneFileComplaint(o->meshPath, &error, text, sizeof text));
             return 2;
         }
         o->fall.mesh = &viewer.mesh;
