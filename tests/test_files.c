@@ -287,7 +287,11 @@ static void written_files_come_back(void)
     CU_ASSERT(SceneReadMesh(path, &read, &error));
     CU_ASSERT(read.vertexCount == torus.vertexCount && read.triangleCount == torus.triangleCount);
     CU_ASSERT(SceneMeshIsClosed(&read));
+    CU_ASSERT(SceneWriteTextStl(path, &torus));
+    CU_ASSERT(SceneReadMesh(path, &read, &error));
+    CU_ASSERT(read.vertexCount == torus.vertexCount && SceneMeshIsClosed(&read));
     CU_ASSERT(!SceneWriteObj("no/such/directory/x.obj", &torus));
+    CU_ASSERT(!SceneWriteTextStl("no/such/directory/x.stl", &torus));
     CU_ASSERT(!SceneWriteStl("no/such/directory/x.stl", &torus));
     remove(path);
     SceneMeshFree(&torus);

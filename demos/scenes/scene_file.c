@@ -345,3 +345,22 @@ bool SceneWriteStl(const char *path, const SceneMesh *mesh)
     }
     return !fclose(file) && good;
 }
+
+bool SceneWriteTextStl(const char *path, const SceneMesh *mesh)
+{
+    FILE *file = fopen(path, "w");
+    if (!file)
+        return false;
+    fprintf(file, "solid\n");
+    for (int i = 0; i < mesh->triangleCount; ++i) {
+        fprintf(file, "facet normal 0 0 0\n outer loop\n");
+        for (int c = 0; c < 3; ++c) {
+            const double *v = mesh->vertices + 3 * mesh->indices[3 * i + c];
+            fprintf(file, "  vertex %.17g %.17g %.17g\n", v[0], v[1], v[2]);
+        }
+        fprintf(file, " endloop\nendfacet\n");
+    }
+    fprintf(file, "endsolid\n");
+    bool good = !ferror(file);
+    return !fclose(file) && good;
+}

@@ -23,7 +23,8 @@ bool SceneParseMesh(const void *bytes, size_t length, SceneMesh *mesh, SceneFile
 
 /* Writes an OBJ; false when the file cannot be written. */
 bool SceneWriteObj(const char *path, const SceneMesh *mesh);
-/* Writes a binary STL, which keeps single precision; false when the file cannot be written. */
+/* Write an STL, binary (which keeps single precision) or text; false when the file cannot be written. */
 bool SceneWriteStl(const char *path, const SceneMesh *mesh);
+bool SceneWriteTextStl(const char *path, const SceneMesh *mesh);
 
 #endif
