@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "culled.h"
 #include "draw.h"
 #include "picture.h"
 #include "progress.h"
@@ -29,7 +30,7 @@ typedef struct Options {
     const char *picture; /* file for the picture key and for --offscreen */
     const char *video;   /* file for the whole offscreen run, or NULL */
     float camera[3];     /* distance, azimuth, elevation; distance 0 for the scene's own */
-    bool paused, headless, offscreen, quitAfter, plain, noPanel, contacts, backward;
+    bool paused, headless, offscreen, quitAfter, plain, noPanel, contacts, culled;
     int level; /* of the tree, -1 for none */
 } Options;
 
@@ -41,7 +42,8 @@ typedef struct Viewer {
     Draw *draw;
     DrawCamera camera;
     DrawOptions look;
-    int treeLevel; /* -1: off */
+    int treeLevel;      /* -1: off */
+    CulledCount culled; /* of the last picture, where they are shown */
     bool paused, panel, help, stepOnce, wantsPicture, wantsQuit;
     double speed;                     /* simulated seconds per second */
     double owed;                      /* simulated seconds not yet stepped */
@@ -57,7 +59,7 @@ static const char kKeys[] = "space: pause / go on\n"
                             "e: next engine\n"
                             "c: contacts - points, normals, depth from blue to red\n"
                             "t: the tree's levels, one deeper each time\n"
-                            "b: faces that move backwards in blue, others orange\n"
+                            "b: faces that velocity culling passes over blue, others orange\n"
                             "l: shadows on / off\n"
                             "o: panel on / off\n"
                             "p: picture into a file\n"
@@ -139,34 +141,44 @@ static void PrintState(const Viewer *viewer)
  * Drawing
  */
 
-static void DrawPanel(const Viewer *viewer)
+static void UseShapes(Viewer *viewer)
+{
+    DrawUseShapes(viewer->draw, viewer->world, viewer->treeLevel, viewer->look.culled);
+}
+
+static void DrawStatus(const Viewer *viewer)
 {
     const SceneStepStats *last = &viewer->world->last;
-    char text[640], level[32] = "";
+    char text[768], level[32] = "", culled[128] = "";
     if (viewer->treeLevel >= 0)
         snprintf(level, sizeof level, "   tree level %d", viewer->treeLevel);
+    if (viewer->look.culled)
+        snprintf(culled, sizeof culled, "blue: %ld of %ld faces recede from all that is near\n",
+                 viewer->culled.culled, viewer->culled.faces);
     snprintf(text, sizeof text,
              "%s   %.2f s%s   speed x%.3g%s\n"
              "step %.2f ms: broad %.2f  narrow %.2f  solver %.2f   frame %.1f ms\n"
              "%d near pairs, %d colliding, %d contacts, deepest %.2g m\n"
-             "h for keys",
+             "%sh for keys",
              SceneEngineTitle(viewer->world->engine), SceneWorldTime(viewer->world),
              viewer->paused ? " (paused)" : "", viewer->speed, level, 1e3 * viewer->stepSeconds,
              1e3 * last->broadSeconds, 1e3 * last->narrowSeconds, 1e3 * last->solverSeconds,
              1e3 * viewer->frameSeconds, last->nearPairs, last->collidingPairs, last->contacts,
-             last->deepest);
-    DrawText(viewer->draw, text, 16, 16, 17, true);
+             last->deepest, culled);
+    DrawText(viewer->draw, text, 16, 16, 17, DrawPanelDark);
 }
 
-static void DrawPicture(const Viewer *viewer, int width, int height, bool withPanel)
+static void DrawPicture(Viewer *viewer, int width, int height, bool withPanel)
 {
     DrawSnapshot snapshot = DrawTakeSnapshot(viewer->world);
+    if (viewer->look.culled)
+        viewer->culled = CulledMark(viewer->world, &snapshot);
     DrawBegin(viewer->draw, width, height);
     DrawView(viewer->draw, &snapshot, &viewer->camera, &viewer->look, 0, 0, width, height);
     if (withPanel)
-        DrawPanel(viewer);
+        DrawStatus(viewer);
     if (viewer->help)
-        DrawText(viewer->draw, kKeys, 16, 120, 17, true);
+        DrawText(viewer->draw, kKeys, 16, 137, 17, DrawPanelDark); /* below the panel */
     DrawEnd(viewer->draw);
     DrawFreeSnapshot(&snapshot);
 }
@@ -201,7 +213,7 @@ static void Restart(Viewer *viewer)
     DrawCamera camera = viewer->camera;
     OpenScene(viewer);
     viewer->camera = camera;
-    DrawTreeLevel(viewer->draw, viewer->world, viewer->treeLevel);
+    UseShapes(viewer);
 }
 
 static void Orbit(DrawCamera *camera, double degreesRound, double degreesUp)
@@ -240,10 +252,11 @@ static void OnKey(GLFWwindow *window, int key, int code, int action, int mods)
         break;
     case GLFW_KEY_T:
         viewer->treeLevel = viewer->treeLevel == DEEPEST_LEVEL ? -1 : viewer->treeLevel + 1;
-        DrawTreeLevel(viewer->draw, viewer->world, viewer->treeLevel);
+        UseShapes(viewer);
         break;
     case GLFW_KEY_B:
-        viewer->look.backward = !viewer->look.backward;
+        viewer->look.culled = !viewer->look.culled;
+        UseShapes(viewer);
         break;
     case GLFW_KEY_L:
         viewer->look.fancy = !viewer->look.fancy;
@@ -360,7 +373,7 @@ static int RunWindow(Viewer *viewer)
         glfwTerminate();
         return 3;
     }
-    DrawTreeLevel(viewer->draw, viewer->world, viewer->treeLevel);
+    UseShapes(viewer);
 
     double before = SceneClock();
     while (!viewer->wantsQuit && !glfwWindowShouldClose(window)) {
@@ -432,11 +445,13 @@ static int RunOffscreen(Viewer *viewer)
         OffscreenClose(offscreen);
         return 3;
     }
-    DrawTreeLevel(viewer->draw, viewer->world, viewer->treeLevel);
+    UseShapes(viewer);
     bool good = !viewer->options.video || RunVideo(viewer);
     RunToEnd(viewer);
     DrawPicture(viewer, viewer->options.width, viewer->options.height, viewer->panel);
     good = SavePicture(viewer, viewer->options.width, viewer->options.height) && good;
+    if (viewer->look.culled)
+        printf("culled %ld of %ld faces\n", viewer->culled.culled, viewer->culled.faces);
     PrintState(viewer);
     DrawFree(viewer->draw);
     OffscreenClose(offscreen);
@@ -472,7 +487,7 @@ static void Usage(FILE *to)
         "      --camera D,A,E   distance, degrees round, degrees up\n"
         "      --contacts       show contacts from the start\n"
         "      --level N        show the tree's level N from the start\n"
-        "      --backward       show the faces that move backwards from the start\n"
+        "      --culled         show the faces that velocity culling passes over from the start\n"
         "      --headless       nothing drawn: simulate --steps\n"
         "  -h, --help           this text\n"
         "At the end it prints the number of steps and a hash of the state.\n\nKeys\n%s\n",
@@ -533,7 +548,7 @@ static int Parse(int argc, char **argv, Options *o)
         CAMERA,
         CONTACTS,
         LEVEL,
-        BACKWARD
+        CULLED
     };
     static const struct option kOptions[] = {{"scene", required_argument, NULL, 's'},
                                              {"engine", required_argument, NULL, 'e'},
@@ -554,7 +569,7 @@ static int Parse(int argc, char **argv, Options *o)
                                              {"camera", required_argument, NULL, CAMERA},
                                              {"contacts", no_argument, NULL, CONTACTS},
                                              {"level", required_argument, NULL, LEVEL},
-                                             {"backward", no_argument, NULL, BACKWARD},
+                                             {"culled", no_argument, NULL, CULLED},
                                              {"help", no_argument, NULL, 'h'},
                                              {0}};
     long value = 0;
@@ -632,8 +647,8 @@ static int Parse(int argc, char **argv, Options *o)
             good = ParseLong(optarg, 0, DEEPEST_LEVEL, "--level", &value);
             o->level = (int)value;
             break;
-        case BACKWARD:
-            o->backward = true;
+        case CULLED:
+            o->culled = true;
             break;
         case 'h':
             Usage(stdout);
@@ -682,8 +697,7 @@ int main(int argc, char **argv)
     viewer.panel = !o->noPanel;
     viewer.speed = 1;
     viewer.treeLevel = o->level;
-    viewer.look =
-        (DrawOptions){.fancy = !o->plain, .contacts = o->contacts, .backward = o->backward};
+    viewer.look = (DrawOptions){.fancy = !o->plain, .contacts = o->contacts, .culled = o->culled};
     OpenScene(&viewer);
     if (o->headless) {
         RunToEnd(&viewer);
