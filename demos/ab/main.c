@@ -23,7 +23,7 @@ static void Usage(FILE *to)
         "asks\n"
         "FastMesh, ODE's own trimesh and, when built with them, FCL and Bullet about the same "
         "pairs.\n"
-        "Prints a table; writes report.html, ab.csv and ab.json.\n\n"
+        "Prints a table; writes report.html, ab.csv, ab.json and a chart, ab.svg.\n\n"
         "  -s, --scene NAME     torus, plane or both (default: both)\n"
         "  -n, --objects N      default 600\n"
         "  -f, --faces N        of each object, about (default 17000)\n"
@@ -66,7 +66,7 @@ static bool ParseScene(const char *name, bool scenes[SceneFallKinds])
     if (!strcmp(name, "both"))
         return true;
     if (!SceneFallByName(name, &kind)) {
-        fprintf(stderr, "ab: no scene is called %s\n", name);
+        fprintf(stderr, "ab: no scene is called %s: there are torus, plane and both\n", name);
         return false;
     }
     memset(scenes, 0, SceneFallKinds * sizeof *scenes);
@@ -149,7 +149,8 @@ static int Parse(int argc, char **argv, Parsed *parsed)
         case 'd':
             good = SceneEngineByName(optarg, &o->drive);
             if (!good)
-                fprintf(stderr, "ab: no engine is called %s\n", optarg);
+                fprintf(stderr, "ab: no engine is called %s: there are fastmesh, stock and box\n",
+                        optarg);
             break;
         case SAMPLES:
             good = ParseNumber(optarg, 0, AB_MAX_SAMPLES, "--samples", &value);
@@ -266,7 +267,10 @@ static bool WriteFiles(const AbRun *run)
     static const struct {
         const char *name;
         bool (*write)(const AbRun *run, const char *path);
-    } kFiles[] = {{"ab.csv", AbWriteCsv}, {"ab.json", AbWriteJson}, {"report.html", AbWriteReport}};
+    } kFiles[] = {{"ab.csv", AbWriteCsv},
+                  {"ab.json", AbWriteJson},
+                  {"ab.svg", AbWriteChart},
+                  {"report.html", AbWriteReport}};
     bool good = true;
     for (size_t i = 0; i < sizeof kFiles / sizeof *kFiles; ++i) {
         char path[4096];

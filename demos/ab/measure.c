@@ -26,6 +26,7 @@ static void AddStages(dFastMeshStats *sum)
     dFastMeshGetStats(&s);
     sum->bvTests += s.bvTests;
     sum->spmTests += s.spmTests;
+    sum->spmRejects += s.spmRejects;
     sum->trianglePairs += s.trianglePairs;
     sum->contactsFound += s.contactsFound;
     sum->contactsKept += s.contactsKept;
@@ -46,6 +47,26 @@ void AbStagesOf(const AbScene *scene, AbStage stages[AB_STAGES])
         {"contacts kept", (double)s->contactsKept / steps},
     };
     memcpy(stages, all, sizeof all);
+}
+
+void AbCullsOf(const AbScene *scene, AbCull culls[AB_CULLS])
+{
+    const dFastMeshStats *s = &scene->stages;
+    const AbVelocity *v = &scene->velocity;
+    double near = 0, colliding = 0;
+    for (long i = 0; i < scene->stepCount; ++i) {
+        near += scene->steps[i].nearPairs;
+        colliding += scene->steps[i].collidingPairs;
+    }
+    const AbCull all[AB_CULLS] = {
+        {"support planes", "pairs whose boxes overlap", (double)s->spmTests, (double)s->spmRejects},
+        {"tree, triangles", "near pairs", near, near - colliding},
+        {"cones *", "nodes", (double)v->coneTests, (double)v->coneRejects},
+        {"face motion *", "faces", (double)v->facesTested, (double)v->facesCulled},
+        {"both: contacts *", "contacts", (double)v->contactsOff,
+         (double)(v->contactsOff - v->contactsOn)},
+    };
+    memcpy(culls, all, sizeof all);
 }
 
 /* ------------------------------------------------------------------------------------------------
@@ -234,10 +255,10 @@ static int AskAll(AbScene *scene, const Twins *twins, const ScenePair *pairs, in
         for (int round = 0; round < ROUNDS; ++round)
             for (int turn = 0; turn < engines; ++turn) {
                 int e = (done / CHUNK + round + turn) % engines;
-                double start = SceneClock();
+                double start = SceneWorkClock();
                 for (int i = 0; i < size; ++i)
                     answers[e][i] = Answer(scene, twins, e, &pairs[done + i], contacts);
-                double took = SceneClock() - start;
+                double took = SceneWorkClock() - start;
                 best[e] = round == 0 ? took : fmin(best[e], took);
                 spent += e == 1 ? took : 0;
             }
@@ -254,6 +275,34 @@ static int AskAll(AbScene *scene, const Twins *twins, const ScenePair *pairs, in
     }
     free(contacts);
     return done;
+}
+
+/* One pair with and without velocity culling. The driving geoms are asked, as they have bodies that move;
+ * they get their flags back. */
+static void AskWithVelocity(AbScene *scene, const ScenePair *pair, dContactGeom *contacts)
+{
+    const SceneWorld *world = scene->world;
+    AbVelocity *sum = &scene->velocity;
+    dGeomID geoms[2];
+    int flags[2], limit = world->settings.contactLimit;
+    for (int s = 0; s < 2; ++s) {
+        geoms[s] = world->objects[pair->object[s]].geom;
+        flags[s] = dGeomFastMeshGetCulling(geoms[s]);
+    }
+    sum->contactsOff += dCollide(geoms[0], geoms[1], limit, contacts, sizeof *contacts);
+    for (int s = 0; s < 2; ++s)
+        dGeomFastMeshSetCulling(geoms[s], flags[s] | dFastMeshCullVelocity | dFastMeshCullCones);
+    dFastMeshStats counted;
+    dFastMeshResetStats();
+    sum->contactsOn += dCollide(geoms[0], geoms[1], limit, contacts, sizeof *contacts);
+    dFastMeshGetStats(&counted);
+    for (int s = 0; s < 2; ++s)
+        dGeomFastMeshSetCulling(geoms[s], flags[s]);
+    sum->coneTests += counted.coneTests;
+    sum->coneRejects += counted.coneRejects;
+    sum->facesTested += counted.facesTested;
+    sum->facesCulled += counted.facesCulled;
+    ++sum->pairs;
 }
 
 static void TakeSample(AbScene *scene, Twins *twins, int pairLimit, double stockBudget)
@@ -273,6 +322,11 @@ static void TakeSample(AbScene *scene, Twins *twins, int pairLimit, double stock
         AskAll(scene, twins, pairs, count, scene->engineCount, stockBudget, sample->seconds, true);
     for (int e = 0; e < scene->engineCount; ++e)
         scene->engines[e].seconds += sample->seconds[e];
+    dContactGeom *contacts =
+        SceneReallocate(NULL, (size_t)world->settings.contactLimit * sizeof *contacts);
+    for (int i = 0; scene->drive == SceneEngineFastMesh && i < sample->pairs; ++i)
+        AskWithVelocity(scene, &pairs[i], contacts);
+    free(contacts);
 
     /* the plane is a geom of ODE: only ODE's two engines can be asked */
     double planeSeconds[2] = {0};

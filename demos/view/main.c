@@ -468,7 +468,8 @@ static void Usage(FILE *to)
         to,
         "Usage: view [options]\n"
         "Shows a scene in a window; press h in it for the keys.\n\n"
-        "  -s, --scene NAME     torus, plane, families, or one of the gallery (gallery --list),\n"
+        "  -s, --scene NAME     torus, plane, families, or one of the gallery (tower, plank, "
+        "...),\n"
         "                       NAME:N for its Nth case (default: plane)\n"
         "  -e, --engine NAME    fastmesh, stock or box (default: fastmesh)\n"
         "  -n, --objects N      of a fall (default 600)\n"
@@ -520,7 +521,10 @@ static bool ParseScene(const char *text, Options *o)
     }
     o->gallery = GalleryByName(name);
     if (!o->gallery) {
-        fprintf(stderr, "view: no scene is called %s\n", name);
+        fprintf(stderr, "view: no scene is called %s: there are torus, plane, families", name);
+        for (int i = 0; i < kGallerySceneCount; ++i)
+            fprintf(stderr, ", %s", kGalleryScenes[i].name);
+        fprintf(stderr, "\n");
         return false;
     }
     o->galleryCase = o->gallery->shownCase;
@@ -582,7 +586,8 @@ static int Parse(int argc, char **argv, Options *o)
         case 'e':
             good = SceneEngineByName(optarg, &o->engine);
             if (!good)
-                fprintf(stderr, "view: no engine is called %s\n", optarg);
+                fprintf(stderr, "view: no engine is called %s: there are fastmesh, stock and box\n",
+                        optarg);
             break;
         case 'n':
             good = ParseLong(optarg, 1, 100000, "--objects", &value);
