@@ -317,6 +317,9 @@ int main(int argc, char **argv)
                     SceneFileComplaint(options->meshPath, &error, text, sizeof text));
             return 2;
         }
+        const char *note = SceneFallMeshNote(&mesh);
+        if (note)
+            fprintf(stderr, "ab: %s: %s\n", options->meshPath, note);
         options->fall.mesh = &mesh;
     }
     if (mkdir(options->out, 0777) && errno != EEXIST) {

@@ -695,6 +695,9 @@ int main(int argc, char **argv)
                     SceneFileComplaint(o->meshPath, &error, text, sizeof text));
             return 2;
         }
+        const char *note = SceneFallMeshNote(&viewer.mesh);
+        if (note)
+            fprintf(stderr, "view: %s: %s\n", o->meshPath, note);
         o->fall.mesh = &viewer.mesh;
     }
     o->fall.coarseDrawing = true;
