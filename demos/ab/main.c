@@ -36,7 +36,7 @@ static void Usage(FILE *to)
         "  -d, --drive ENGINE   who moves the bodies: fastmesh, stock or box (default fastmesh)\n"
         "      --samples N      steps at which everybody is asked (default 12)\n"
         "      --pairs N        at most so many pairs of such a step (default 400)\n"
-        "      --budget S       wall time for all of it, about (default 130)\n"
+        "      --budget S       wall time for all of it, about (default 140)\n"
         "  -o, --out DIR        where the files go (default out)\n"
         "      --no-gallery     leave the stability scenes out\n"
         "      --no-pictures    leave the pictures out\n"
@@ -294,7 +294,7 @@ int main(int argc, char **argv)
                             .drive = SceneEngineFastMesh,
                             .samples = 12,
                             .samplePairs = 400,
-                            .budget = 130,
+                            .budget = 140,
                             .out = "out",
                             .gallery = true,
                             .pictures = true}};
@@ -330,8 +330,8 @@ int main(int argc, char **argv)
         fprintf(stderr,
                 "FCL and Bullet are left out: built without them (libfcl-dev, libbullet-dev)\n");
 
-    /* the scenes get six tenths of the time, the gallery a quarter, the pictures the rest */
-    double start = SceneClock(), share = options->gallery || options->pictures ? 0.6 : 0.98;
+    /* the scenes get most of the time, the gallery a quarter, the pictures the rest */
+    double start = SceneClock(), share = options->gallery || options->pictures ? 0.64 : 0.98;
     run.deadline = start + options->budget;
     int scenes = options->scenes[0] + options->scenes[1];
     DescribeMachine(&run);
@@ -343,7 +343,7 @@ int main(int argc, char **argv)
             ++run.sceneCount;
         }
     if (options->gallery)
-        AbRunGallery(&run.gallery, start + 0.85 * options->budget, share, 0.25);
+        AbRunGallery(&run.gallery, start + 0.88 * options->budget, share, 0.24);
     run.wallSeconds = SceneClock() - start;
     ProgressClear();
     AbPrintTable(&run);

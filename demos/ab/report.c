@@ -430,24 +430,9 @@ static void WriteGallery(FILE *to, Show *show, const AbRun *run)
 {
     static const SceneEngine kSides[2] = {SceneEngineStock, SceneEngineFastMesh};
     fprintf(to,
-            "<section><h2>Stability</h2><p>What users report about meshes in ODE, as scenes "
-            "with a rule; "
-            "the worst figure of all cases. Boxes show what the solver itself does where box "
-            "primitives can stand in.</p>\n<div class=\"scroll\"><table><tr><th>scene</th>"
-            "<th class=\"text\">rule</th><th class=\"text\">FastMesh</th><th class=\"text\">ODE "
-            "trimesh</th><th class=\"text\">boxes</th></tr>\n");
-    for (int i = 0; i < kGallerySceneCount; ++i) {
-        fprintf(to, "<tr><td class=\"text\">");
-        ChartEscape(to, kGalleryScenes[i].title);
-        fprintf(to, "</td><td class=\"text small\">");
-        ChartEscape(to, kGalleryScenes[i].rule);
-        fprintf(to, "</td>");
-        WriteFigures(to, &run->gallery, i, SceneEngineFastMesh);
-        WriteFigures(to, &run->gallery, i, SceneEngineStock);
-        WriteFigures(to, &run->gallery, i, SceneEngineBox);
-        fprintf(to, "</tr>\n");
-    }
-    fprintf(to, "</table></div>\n");
+            "<section><h2>Stability</h2><p>What users report about meshes in ODE, as scenes with a "
+            "rule; the worst figure of all cases. Boxes show what the solver itself does where box "
+            "primitives can stand in.</p>\n");
     int pictures = show ? (int)(sizeof kPictured / sizeof *kPictured) : 0;
     ShowPicture picture = ShowNewPicture(720, 360);
     fprintf(to, "<div class=\"grid\">\n");
@@ -459,7 +444,21 @@ static void WriteGallery(FILE *to, Show *show, const AbRun *run)
         snprintf(caption, sizeof caption, "%s: ODE's trimesh left, FastMesh right", scene->title);
         WriteFigure(to, &picture, caption);
     }
-    fprintf(to, "</div></section>\n");
+    fprintf(to, "</div>\n<div class=\"scroll\"><table><tr><th class=\"text\">scene and rule</th>"
+                "<th class=\"text\">FastMesh</th><th class=\"text\">ODE trimesh</th>"
+                "<th class=\"text\">boxes</th></tr>\n");
+    for (int i = 0; i < kGallerySceneCount; ++i) {
+        fprintf(to, "<tr><td class=\"text\">");
+        ChartEscape(to, kGalleryScenes[i].title);
+        fprintf(to, "<br><span class=\"small\">");
+        ChartEscape(to, kGalleryScenes[i].rule);
+        fprintf(to, "</span></td>");
+        WriteFigures(to, &run->gallery, i, SceneEngineFastMesh);
+        WriteFigures(to, &run->gallery, i, SceneEngineStock);
+        WriteFigures(to, &run->gallery, i, SceneEngineBox);
+        fprintf(to, "</tr>\n");
+    }
+    fprintf(to, "</table></div></section>\n");
     ShowFreePicture(&picture);
 }
 

@@ -17,6 +17,8 @@
 #define MOST_STEPS_PER_FRAME 4 /* a slow machine shows slow motion, not a standstill */
 #define VIDEO_RATE 25          /* frames a second */
 #define DEEPEST_LEVEL 6        /* of the tree, for the key t */
+#define SLOW_FRAME 0.2         /* s to draw: so slow with shadows, the window does without */
+#define SLOW_FRAMES 4          /* in a row, and the first one prepares much */
 
 typedef struct Options {
     const GalleryScene *gallery; /* or NULL for a fall */
@@ -44,10 +46,11 @@ typedef struct Viewer {
     DrawOptions look;
     int treeLevel;      /* -1: off */
     CulledCount culled; /* of the last picture, where they are shown */
-    bool paused, panel, help, stepOnce, wantsPicture, wantsQuit;
+    bool paused, panel, help, stepOnce, wantsPicture, wantsQuit, keepShadows;
     double speed;                     /* simulated seconds per second */
     double owed;                      /* simulated seconds not yet stepped */
     double frameSeconds, stepSeconds; /* running means for the panel */
+    int slowFrames;                   /* in a row */
     double mouseX, mouseY;
 } Viewer;
 
@@ -260,6 +263,7 @@ static void OnKey(GLFWwindow *window, int key, int code, int action, int mods)
         break;
     case GLFW_KEY_L:
         viewer->look.fancy = !viewer->look.fancy;
+        viewer->keepShadows = true;
         break;
     case GLFW_KEY_O:
         viewer->panel = !viewer->panel;
@@ -344,6 +348,17 @@ static void Advance(Viewer *viewer, double seconds)
     }
 }
 
+/* Where OpenGL is made by the processor shadows can take most of a second: better none than a window that
+ * does not answer. The key l brings them back, and then they stay. */
+static void MindSlowFrames(Viewer *viewer, double drawSeconds)
+{
+    viewer->slowFrames = drawSeconds > SLOW_FRAME ? viewer->slowFrames + 1 : 0;
+    if (viewer->slowFrames < SLOW_FRAMES || !viewer->look.fancy || viewer->keepShadows)
+        return;
+    viewer->look.fancy = false;
+    fprintf(stderr, "view: shadows off, drawing is slow here (key l for on)\n");
+}
+
 static int RunWindow(Viewer *viewer)
 {
     if (!glfwInit()) {
@@ -382,6 +397,7 @@ static int RunWindow(Viewer *viewer)
         viewer->frameSeconds += 0.1 * (now - before - viewer->frameSeconds);
         Advance(viewer, now - before);
         before = now;
+        double drawn = SceneClock();
         glfwGetFramebufferSize(window, &width, &height);
         if (width > 0 && height > 0) {
             DrawPicture(viewer, width, height, viewer->panel);
@@ -391,6 +407,7 @@ static int RunWindow(Viewer *viewer)
             DrawToWindow(viewer->draw, width, height);
         }
         glfwSwapBuffers(window);
+        MindSlowFrames(viewer, SceneClock() - drawn);
         glfwPollEvents();
         if (viewer->options.quitAfter && !MayStep(viewer))
             break;
