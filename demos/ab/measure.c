@@ -83,12 +83,12 @@ typedef struct Twins {
 /* What cooking all shapes takes, done once more for the clock. */
 static double CookingTime(const SceneWorld *world, SceneEngine engine)
 {
-    double start = SceneClock();
+    double start = SceneWorkClock();
     for (int s = 0; s < world->shapeCount; ++s) {
         const char *why;
         SceneEngineFree(engine, SceneEngineCook(engine, &world->shapes[s].mesh, &why));
     }
-    return SceneClock() - start;
+    return SceneWorkClock() - start;
 }
 
 static void MakeTwins(AbScene *scene, Twins *twins)
@@ -122,13 +122,13 @@ static void MakeTwins(AbScene *scene, Twins *twins)
     for (int p = 0; p < PeerCount() && scene->engineCount < AB_MAX_ENGINES; ++p) {
         AbEngine *engine = &scene->engines[scene->engineCount];
         PeerShape **shapes = SceneReallocate(NULL, (size_t)world->shapeCount * sizeof *shapes);
-        double start = SceneClock();
+        double start = SceneWorkClock();
         for (int s = 0; s < world->shapeCount; ++s) {
             const SceneMesh *m = &world->shapes[s].mesh;
             shapes[s] =
                 PeerShapeCreate(p, m->vertices, m->vertexCount, m->indices, m->triangleCount);
         }
-        engine->cookSeconds = SceneClock() - start;
+        engine->cookSeconds = SceneWorkClock() - start;
         snprintf(engine->name, sizeof engine->name, "%s", PeerName(p));
         snprintf(engine->about, sizeof engine->about, "%s", PeerAbout(p));
         twins->peers[scene->engineCount++] = shapes;
