@@ -1,6 +1,7 @@
 #include "fm_contour.h"
 #include "fm_sort.h"
 #include "fm_stats.h"
+#include "fm_trace.h"
 
 /* How many points inside the other mesh are followed, over all regions. Beyond it an overlap is so deep
  * that more points add nothing to its direction; what is lost is depth, never a contact. */
@@ -29,14 +30,7 @@ static int32_t AddEvent(fmContour *c, const fmCrossing *crossing)
         return id;
     if (!fmArrayReserve(&c->events, ((size_t)c->eventCount + 1) * sizeof(fmEvent)))
         return -1;
-    FM_ITEMS(fmEvent, c->events)[c->eventCount++] = (fmEvent){
-        .pos = crossing->pos,
-        .t = crossing->t,
-        .edge = crossing->edge,
-        .face = crossing->face,
-        .edgeOfB = crossing->edgeOfB,
-        .entering = crossing->entering,
-    };
+    FM_ITEMS(fmEvent, c->events)[c->eventCount++] = fmEventOf(crossing);
     return id;
 }
 
@@ -84,6 +78,78 @@ static bool CollectPairs(void *context, const int32_t (*pairs)[2], int count)
         if (collector->stopAtFirst)
             return false;
     }
+    return true;
+}
+
+/* Traces from every pair that is not yet known. */
+typedef struct Seeker {
+    fmContour *contour;
+    fmTrace worst;
+} Seeker;
+
+static bool SeekLoops(void *context, const int32_t (*pairs)[2], int count)
+{
+    Seeker *seeker = context;
+    fmContour *c = seeker->contour;
+    for (int i = 0; i < count; ++i) {
+        if (fmTraceKnows(c, pairs[i][0], pairs[i][1]) || fmTracePassed(c, pairs[i][0], pairs[i][1]))
+            continue;
+        fmTrace trace = fmTraceLoop(c, pairs[i][0], pairs[i][1]);
+        if (trace > seeker->worst)
+            seeker->worst = trace;
+        if (trace == FM_TRACE_TORN || trace == FM_TRACE_NO_MEMORY)
+            return false;
+    }
+    return true;
+}
+
+/* Takes out short loops within sheets that long ones pass: whether those are found depends on the order in
+ * which a source delivers. */
+static void DropExplained(fmContour *c)
+{
+    if (c->passed.used == 0)
+        return;
+    fmCutPair *pairs = c->pairs.items;
+    fmEvent *events = c->events.items;
+    int32_t kept = 0;
+    for (int32_t k = 0; k < c->loopCount; ++k) {
+        fmRange loop = FM_ITEMS(fmRange, c->loops)[k];
+        bool explained = loop.count < FM_LONG_LOOP;
+        for (int32_t i = loop.first; i < loop.first + loop.count && explained; ++i)
+            explained = fmTracePassed(c, pairs[i].face[0], pairs[i].face[1]);
+        if (explained)
+            continue;
+        for (int32_t i = 0; i < loop.count; ++i) {
+            pairs[kept + i] = pairs[loop.first + i];
+            pairs[kept + i].event[0] = kept + i;
+            pairs[kept + i].event[1] = kept + (i + 1 < loop.count ? i + 1 : 0);
+            events[kept + i] = events[loop.first + i];
+        }
+        kept += loop.count;
+    }
+    c->pairCount = c->eventCount = kept;
+}
+
+static void Reset(fmContour *c)
+{
+    c->eventCount = c->segmentCount = c->pairCount = c->insideCount = 0;
+    c->regionCount = c->pointCount = c->faceCount = c->loopCount = 0;
+    c->outOfMemory = false;
+    fmIdMapClear(&c->eventIds);
+    fmIdMapClear(&c->pairIds);
+    fmIdMapClear(&c->passed);
+}
+
+/* Of closed surfaces every contour is closed, so one pair of it is enough to have it all. False when
+ * rounding tore one. */
+static bool TraceAll(fmContour *c, fmPairSource *source, const void *sourceContext)
+{
+    Seeker seeker = {c, FM_TRACE_APART};
+    source(sourceContext, &c->aInB, &c->passed, SeekLoops, &seeker);
+    c->outOfMemory = seeker.worst == FM_TRACE_NO_MEMORY;
+    if (seeker.worst == FM_TRACE_TORN)
+        return false;
+    DropExplained(c);
     return true;
 }
 
@@ -484,10 +550,11 @@ static bool BuildRegions(fmContour *c)
 }
 
 /* The fast trees as a source; context is an array of two. */
-static void TreeSource(const void *context, const fmPose *aInB, fmPairSink *sink, void *sinkContext)
+static void TreeSource(const void *context, const fmPose *aInB, const fmIdMap *passed, fmPairSink *sink,
+                       void *sinkContext)
 {
     const fmTree *const *trees = context;
-    fmTreePairs(trees[0], trees[1], aInB, 0, sink, sinkContext);
+    fmTreePairsBeyond(trees[0], trees[1], aInB, passed, sink, sinkContext);
 }
 
 void fmContourFind(fmContour *c, const fmMesh *a, const fmTree *treeA, const fmMesh *b,
@@ -509,14 +576,15 @@ void fmContourFindAmong(fmContour *c, const fmMesh *a, const fmTree *treeA, cons
     c->tree[0] = treeA;
     c->tree[1] = treeB;
     c->aInB = *aInB;
-    c->eventCount = c->segmentCount = c->pairCount = c->insideCount = 0;
-    c->regionCount = c->pointCount = c->faceCount = 0;
-    c->outOfMemory = false;
-    fmIdMapClear(&c->eventIds);
+    Reset(c);
 
-    Collector collector = {c, keepFace, keepContext, stopAtFirst};
-    source(sourceContext, aInB, CollectPairs, &collector);
-    if (c->pairCount == 0 || stopAtFirst)
+    bool whole = a->report.closed && b->report.closed && !keepFace[0] && !keepFace[1];
+    if (stopAtFirst || !whole || !TraceAll(c, source, sourceContext)) {
+        Reset(c);
+        Collector collector = {c, keepFace, keepContext, stopAtFirst};
+        source(sourceContext, aInB, NULL, CollectPairs, &collector);
+    }
+    if (c->pairCount == 0 || stopAtFirst || c->outOfMemory)
         return;
     c->outOfMemory = !ReserveBits(c) || !Canonicalise(c);
     if (c->outOfMemory)
@@ -539,6 +607,9 @@ void fmContourFree(fmContour *c)
                          &c->order,
                          &c->pairOrder,
                          &c->eventIds.slots,
+                         &c->pairIds.slots,
+                         &c->passed.slots,
+                         &c->loops,
                          &c->edgeBits[0].words,
                          &c->edgeBits[1].words,
                          &c->pointBits[0].words,
