@@ -65,11 +65,12 @@ unsigned char *ShowEncodePng(const ShowPicture *picture, int *length)
     return PictureEncodePng(picture->rgb, picture->width, picture->height, length);
 }
 
-static void Caption(Draw *draw, const char *text, int x, int height, int line, DrawPanel panel)
+/* In the upper left corner, or the lower one. */
+static void Caption(Draw *draw, const char *text, int x, int height, bool low, DrawPanel panel)
 {
     float size = CAPTION_SIZE * (float)height;
-    DrawText(draw, text, x + (int)(0.8f * size), (int)((0.8f + 1.75f * (float)line) * size), size,
-             panel);
+    float y = low ? (float)height - 1.6f * size : 0.8f * size;
+    DrawText(draw, text, x + (int)(0.8f * size), (int)y, size, panel);
 }
 
 void ShowWorld(Show *show, const SceneWorld *world, const DrawSnapshot *snapshot,
@@ -80,7 +81,7 @@ void ShowWorld(Show *show, const SceneWorld *world, const DrawSnapshot *snapshot
     DrawBegin(show->draw, picture->width, picture->height);
     DrawView(show->draw, snapshot, camera, &options, 0, 0, picture->width, picture->height);
     if (caption)
-        Caption(show->draw, caption, 0, picture->height, 0, DrawPanelDark);
+        Caption(show->draw, caption, 0, picture->height, false, DrawPanelDark);
     DrawEnd(show->draw);
     DrawRead(show->draw, picture->rgb);
 }
@@ -109,8 +110,10 @@ static void Judge(Shown *shown)
     shown->passed = !told;
     if (!told)
         told = &run->figures[0];
-    snprintf(shown->verdict, sizeof shown->verdict, "%s: %s %.4g%s%s (%s %g)",
-             shown->passed ? "pass" : "FAIL", told->name, told->value, told->unit[0] ? " " : "",
+    char value[32];
+    snprintf(value, sizeof value, fabs(told->value) < 1000 ? "%.3g" : "%.0f", told->value);
+    snprintf(shown->verdict, sizeof shown->verdict, "%s: %s %s%s%s (%s %g)",
+             shown->passed ? "pass" : "FAIL", told->name, value, told->unit[0] ? " " : "",
              told->unit, told->atLeast ? "at least" : "below", told->limit);
 }
 
@@ -172,9 +175,9 @@ static void DrawColumn(Show *show, const GalleryScene *scene, const GalleryCase 
     else
         snprintf(caption, sizeof caption, "%s  %d contact%s", title, snapshot->contactCount,
                  snapshot->contactCount == 1 ? "" : "s");
-    Caption(show->draw, caption, left, height, 0, DrawPanelDark);
+    Caption(show->draw, caption, left, height, false, DrawPanelDark);
     if (verdict)
-        Caption(show->draw, verdict->verdict, left, height, 1,
+        Caption(show->draw, verdict->verdict, left, height, true,
                 verdict->passed ? DrawPanelGood : DrawPanelBad);
 }
 

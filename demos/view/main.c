@@ -29,6 +29,7 @@ typedef struct Options {
     const char *meshPath;
     int width, height;
     long steps;          /* stop after so many; -1 for never */
+    double seconds;      /* the same in simulated time, -1 for unsaid */
     const char *picture; /* file for the picture key and for --offscreen */
     const char *video;   /* file for the whole offscreen run, or NULL */
     float camera[3];     /* distance, azimuth, elevation; distance 0 for the scene's own */
@@ -494,14 +495,17 @@ static void Usage(FILE *to)
         "  -m, --mesh FILE      this OBJ or STL instead of the generated families\n"
         "      --seed N         of the start (default 1)\n"
         "      --size WxH       of the window or picture (default 1280x720)\n"
+        "      --step S         seconds per step of a fall (default 1/60)\n"
         "      --steps N        simulate no further than N steps\n"
+        "      --seconds S      or no further than S seconds\n"
         "      --quit           close once that is reached\n"
         "      --paused         start paused\n"
         "      --plain          without shadows\n"
         "      --no-panel       without the text panel\n"
         "  -p, --picture FILE   where the key p and --offscreen write (default view.png)\n"
         "      --offscreen      no window: simulate --steps, write the picture\n"
-        "      --video FILE     and a video of the whole run (needs ffmpeg)\n"
+        "      --video FILE     and a video of the whole run, or of the scene's own length (needs "
+        "ffmpeg)\n"
         "      --camera D,A,E   distance, degrees round, degrees up\n"
         "      --contacts       show contacts from the start\n"
         "      --level N        show the tree's level N from the start\n"
@@ -518,6 +522,17 @@ static bool ParseLong(const char *text, long lo, long hi, const char *what, long
     *out = strtol(text, &end, 10);
     if (end == text || *end || *out < lo || *out > hi) {
         fprintf(stderr, "view: %s must be a number from %ld to %ld, not %s\n", what, lo, hi, text);
+        return false;
+    }
+    return true;
+}
+
+static bool ParseNumber(const char *text, double lo, double hi, const char *what, double *out)
+{
+    char *end;
+    *out = strtod(text, &end);
+    if (end == text || *end || !(*out >= lo && *out <= hi)) {
+        fprintf(stderr, "view: %s must be a number from %g to %g, not %s\n", what, lo, hi, text);
         return false;
     }
     return true;
@@ -558,7 +573,9 @@ static int Parse(int argc, char **argv, Options *o)
     enum {
         SEED = 256,
         SIZE,
+        STEP,
         STEPS,
+        SECONDS,
         QUIT,
         PAUSED,
         PLAIN,
@@ -578,7 +595,9 @@ static int Parse(int argc, char **argv, Options *o)
                                              {"mesh", required_argument, NULL, 'm'},
                                              {"seed", required_argument, NULL, SEED},
                                              {"size", required_argument, NULL, SIZE},
+                                             {"step", required_argument, NULL, STEP},
                                              {"steps", required_argument, NULL, STEPS},
+                                             {"seconds", required_argument, NULL, SECONDS},
                                              {"quit", no_argument, NULL, QUIT},
                                              {"paused", no_argument, NULL, PAUSED},
                                              {"plain", no_argument, NULL, PLAIN},
@@ -626,6 +645,12 @@ static int Parse(int argc, char **argv, Options *o)
                    o->height >= 64 && o->width <= 8192 && o->height <= 8192;
             if (!good)
                 fprintf(stderr, "view: --size wants two numbers like 1280x720, not %s\n", optarg);
+            break;
+        case STEP:
+            good = ParseNumber(optarg, 1e-5, 0.1, "--step", &o->fall.step);
+            break;
+        case SECONDS:
+            good = ParseNumber(optarg, 0, 1e6, "--seconds", &o->seconds);
             break;
         case STEPS:
             good = ParseLong(optarg, 0, 1L << 40, "--steps", &o->steps);
@@ -698,6 +723,7 @@ int main(int argc, char **argv)
                                .width = 1280,
                                .height = 720,
                                .steps = -1,
+                               .seconds = -1,
                                .level = -1,
                                .picture = "view.png"};
     Options *o = &viewer.options;
@@ -724,6 +750,10 @@ int main(int argc, char **argv)
     viewer.treeLevel = o->level;
     viewer.look = (DrawOptions){.fancy = !o->plain, .contacts = o->contacts, .culled = o->culled};
     OpenScene(&viewer);
+    if (o->video && o->steps < 0 && o->seconds < 0) /* a film has an end */
+        o->seconds = o->gallery ? viewer.gallery.seconds : o->fall.seconds;
+    if (o->seconds >= 0)
+        o->steps = lround(o->seconds / viewer.world->settings.step);
     if (o->headless) {
         RunToEnd(&viewer);
         PrintState(&viewer);
