@@ -231,7 +231,7 @@ bool AbWriteChart(const AbRun *run, const char *path)
     FILE *file = fopen(path, "w");
     if (!file)
         return false;
-    double height = 30;
+    double height = 46;
     for (int i = 0; i < run->sceneCount; ++i)
         height += ChartBarsHeight(run->scenes[i].engineCount) + 8;
     fprintf(file,
@@ -242,9 +242,10 @@ bool AbWriteChart(const AbRun *run, const char *path)
     double y = 0;
     for (int i = 0; i < run->sceneCount; ++i) {
         const AbScene *scene = &run->scenes[i];
-        char title[120];
-        snprintf(title, sizeof title, "%d objects of about %ld faces, falling %s",
-                 scene->fall.objects, scene->totalFaces / scene->fall.objects,
+        char title[120], faces[32];
+        long each = lround((double)scene->totalFaces / scene->fall.objects / 100) * 100;
+        snprintf(title, sizeof title, "%d objects of about %s faces, falling %s",
+                 scene->fall.objects, ChartGrouped(each, faces),
                  scene->kind == SceneFallTorus ? "on a torus" : "on a plane");
         double rows = ChartBarsHeight(scene->engineCount);
         fprintf(file, "<svg x=\"0\" y=\"%.0f\" width=\"%d\" height=\"%.0f\">", y, CHART_WIDTH,
@@ -254,8 +255,13 @@ bool AbWriteChart(const AbRun *run, const char *path)
         y += rows + 8;
     }
     fprintf(file, "<text class=\"tick\" x=\"4\" y=\"%.0f\">", y + 12);
-    fprintf(file, "Time for the same pairs of meshes, FastMesh = 1; range over sampled steps; ");
+    fprintf(file,
+            "Time for the same pairs of meshes, FastMesh = 1, with its range over %d steps</text>"
+            "<text class=\"tick\" x=\"4\" y=\"%.0f\">",
+            run->sceneCount > 0 ? run->scenes[0].sampleCount : 0, y + 28);
     ChartEscape(file, run->machine);
+    fprintf(file, "; ");
+    ChartEscape(file, run->system);
     fprintf(file, "</text></svg>\n");
     bool good = !ferror(file);
     return !fclose(file) && good;
