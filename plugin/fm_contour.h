@@ -42,6 +42,7 @@ typedef struct fmRegion {
     fmRange events, segments, pairs;
     fmRange points[2]; /* points of one mesh inside the other */
     fmRange faces[2];  /* faces that are cut or touch such a point */
+    bool manyFaces[2]; /* there are more: those that are listed are a sample */
 } fmRegion;
 
 /* A node of the union-find that is a point inside the other mesh. */
@@ -54,7 +55,7 @@ typedef struct fmInsidePoint {
  * lies within two sheets (see fm_tree.h) that such a contour passes is taken as explained by it: no further
  * contour is looked for there. What is lost is a second contour so small that it lies wholly within such
  * sheets, next to the long one. Guarded by test_contour. */
-#define FM_LONG_LOOP 128
+#define FM_LONG_LOOP 64
 
 typedef struct fmContour {
     const fmMesh *mesh[2];
@@ -70,9 +71,9 @@ typedef struct fmContour {
     fmIdMap pairIds, passed;
     fmArray loops; /* fmRange */
     int32_t loopCount;
-    /* of each mesh, empty between queries: edges with events, points inside the other mesh and an event
-     * of the same region for each of those, faces of the region at hand */
-    fmBits edgeBits[2], pointBits[2], faceBits[2];
+    /* of each mesh, empty between queries: edges with events and with several, points inside the other mesh
+     * and an event of the same region for each of those, faces of the region at hand */
+    fmBits edgeBits[2], twiceBits[2], pointBits[2], faceBits[2];
     fmArray pointEvent[2];
     bool outOfMemory;
 } fmContour;

@@ -1,7 +1,7 @@
 #include "fm_sheet.h"
 
-/* Every normal of a sheet is within 45 degrees of their mean. Cosine. */
-#define SHEET_COS 0.70710678118654752
+/* Every normal of a sheet is within 72 degrees of their mean. Cosine. */
+#define SHEET_COS 0.3
 
 typedef struct Range {
     int32_t first, count;
@@ -19,23 +19,42 @@ static bool IsLittleBent(const fmMesh *mesh, Range faces)
     return true;
 }
 
-/* From the first face over the edges to all the others? */
+typedef struct Reached {
+    Range faces;
+    uint64_t bits;
+    int32_t queue[FM_SHEET_FACES];
+    int count;
+} Reached;
+
+static void Reach(Reached *reached, int32_t face)
+{
+    int32_t bit = face - reached->faces.first;
+    if (bit < 0 || bit >= reached->faces.count || reached->bits >> bit & 1)
+        return;
+    reached->bits |= UINT64_C(1) << bit;
+    reached->queue[reached->count++] = face;
+}
+
+static int32_t Neighbour(const fmMesh *mesh, int32_t face, int k)
+{
+    const fmEdge *edge = &mesh->edges[mesh->faces[face].edge[k]];
+    return edge->face[edge->face[0] == face];
+}
+
+/* From the first face over the edges to all the others? The border of a subtree is ragged: one face outside
+ * may lie between. */
 static bool IsConnected(const fmMesh *mesh, Range faces)
 {
-    uint64_t reached = 1;
-    int32_t queue[FM_SHEET_FACES] = {faces.first};
-    int count = 1;
-    for (int i = 0; i < count; ++i)
+    Reached reached = {.faces = faces};
+    Reach(&reached, faces.first);
+    for (int i = 0; i < reached.count; ++i)
         for (int k = 0; k < 3; ++k) {
-            const fmEdge *edge = &mesh->edges[mesh->faces[queue[i]].edge[k]];
-            int32_t next = edge->face[edge->face[0] == queue[i]];
-            int32_t bit = next - faces.first;
-            if (next < faces.first || bit >= faces.count || reached >> bit & 1)
-                continue;
-            reached |= UINT64_C(1) << bit;
-            queue[count++] = next;
+            int32_t next = Neighbour(mesh, reached.queue[i], k);
+            Reach(&reached, next);
+            for (int n = 0; n < 3 && next >= 0; ++n)
+                Reach(&reached, Neighbour(mesh, next, n));
         }
-    return count == faces.count;
+    return reached.count == faces.count;
 }
 _Static_assert(FM_SHEET_FACES <= 64, "one bit for each face");
 

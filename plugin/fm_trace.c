@@ -2,63 +2,42 @@
 
 #include "fm_stats.h"
 
-/* A pair of faces on the way, and where the contour goes in and out. */
-typedef struct Step {
-    int32_t face[2];
-    fmVec3 corners[3]; /* of a's face, in b's frame */
-    fmCrossing in, out;
-} Step;
-
-/* The number of crossings of the step's faces; two that are a way in and a way out are noted as such. */
-static int CrossStep(const fmContour *c, Step *step)
-{
-    fmCrossing crossings[FM_MAX_CROSSINGS];
-    int count = fmCrossFaces(c->mesh[0], step->face[0], step->corners, c->mesh[1], step->face[1], crossings);
-    ++fmStats.trianglePairs;
-    step->in.starts = false;
-    if (count != 2 || crossings[0].starts == crossings[1].starts)
-        return count;
-    step->in = crossings[crossings[1].starts];
-    step->out = crossings[crossings[0].starts];
-    return 2;
-}
-
-/* Over the edge that the way out goes through: it is an edge of one face and lies in the other. False at
- * a border. */
-static bool Advance(const fmContour *c, Step *step)
-{
-    int side = step->out.edgeOfB;
-    const fmEdge *edge = &c->mesh[side]->edges[step->out.edge];
-    step->face[side] = edge->face[edge->face[0] == step->face[side]];
-    if (step->face[side] < 0)
-        return false;
-    if (side == 0)
-        fmFaceCorners(c->mesh[0], step->face[0], &c->aInB, step->corners);
-    return true;
-}
-
 static bool SameCrossing(const fmCrossing *a, const fmCrossing *b)
 {
     return a->edge == b->edge && a->face == b->face && a->edgeOfB == b->edgeOfB;
 }
 
+/* Where the contour comes in to a pair of faces: -1 when they do not intersect, 0 when it does not just come
+ * in once and go out once. */
+static int WayIn(const fmContour *c, int32_t faceA, int32_t faceB, fmCrossing *in)
+{
+    fmVec3 corners[3];
+    fmCrossing crossings[FM_MAX_CROSSINGS];
+    fmFaceCorners(c->mesh[0], faceA, &c->aInB, corners);
+    int count = fmCrossFaces(c->mesh[0], faceA, corners, c->mesh[1], faceB, crossings);
+    if (count == 0)
+        return -1;
+    *in = crossings[!crossings[0].starts];
+    return count == 2 && crossings[0].starts != crossings[1].starts;
+}
+
 /* Pair number i of the contour, and its event number i; its second event comes with the next pair. */
-static fmTrace AddStep(fmContour *c, const Step *step)
+static fmTrace AddStep(fmContour *c, int32_t faceA, int32_t faceB, const fmCrossing *in)
 {
     size_t count = (size_t)c->pairCount + 1;
     bool added;
     if (!fmArrayReserve(&c->pairs, count * sizeof(fmCutPair)) ||
         !fmArrayReserve(&c->events, count * sizeof(fmEvent)) ||
-        fmIdMapAdd(&c->pairIds, fmPairKey(step->face[0], step->face[1]), c->pairCount, &added) < 0)
+        fmIdMapAdd(&c->pairIds, fmPairKey(faceA, faceB), c->pairCount, &added) < 0)
         return FM_TRACE_NO_MEMORY;
     if (!added)
         return FM_TRACE_TORN; /* been here before, by another way */
     FM_ITEMS(fmCutPair, c->pairs)[c->pairCount] =
-        (fmCutPair){.face = {step->face[0], step->face[1]},
+        (fmCutPair){.face = {faceA, faceB},
                     .event = {c->eventCount, c->eventCount + 1},
                     .starts = {true, false},
                     .eventCount = 2};
-    FM_ITEMS(fmEvent, c->events)[c->eventCount] = fmEventOf(&step->in);
+    FM_ITEMS(fmEvent, c->events)[c->eventCount] = fmEventOf(in);
     ++c->pairCount;
     ++c->eventCount;
     return FM_TRACE_CLOSED;
@@ -85,25 +64,30 @@ static bool MarkSheets(fmContour *c, int32_t count)
 
 fmTrace fmTraceLoop(fmContour *c, int32_t faceA, int32_t faceB)
 {
-    Step step = {.face = {faceA, faceB}};
-    fmFaceCorners(c->mesh[0], faceA, &c->aInB, step.corners);
-    if (CrossStep(c, &step) == 0)
-        return FM_TRACE_APART;
-    fmCrossing start = step.in;
-    int32_t first = c->pairCount;
-    for (;;) {
-        if (!step.in.starts)
-            return FM_TRACE_TORN;
-        fmTrace added = AddStep(c, &step);
+    fmCrossing start, in, out;
+    int way = WayIn(c, faceA, faceB, &start);
+    ++fmStats.trianglePairs;
+    if (way <= 0)
+        return way < 0 ? FM_TRACE_APART : FM_TRACE_TORN;
+    int32_t first = c->pairCount, face[2] = {faceA, faceB};
+    fmCrossPair pair;
+    fmCrossBegin(&pair, c->mesh[0], faceA, c->mesh[1], faceB, &c->aInB);
+    for (in = start;; in = out) {
+        fmTrace added = AddStep(c, face[0], face[1], &in);
         if (added != FM_TRACE_CLOSED)
             return added;
-        if (SameCrossing(&step.out, &start))
+        if (!fmCrossLeave(&pair, &in, &out))
+            return FM_TRACE_TORN;
+        if (SameCrossing(&out, &start))
             break;
-        fmCrossing through = step.out;
-        if (!Advance(c, &step))
+        /* over the edge that the way out goes through: it is an edge of one face and lies in the other */
+        int side = out.edgeOfB;
+        const fmEdge *edge = &c->mesh[side]->edges[out.edge];
+        face[side] = edge->face[edge->face[0] == face[side]];
+        if (face[side] < 0)
             return FM_TRACE_TORN;
-        if (CrossStep(c, &step) == 0 || !SameCrossing(&step.in, &through))
-            return FM_TRACE_TORN;
+        fmCrossReplace(&pair, side, c->mesh[side], face[side], &c->aInB);
+        ++fmStats.trianglePairs;
     }
     FM_ITEMS(fmCutPair, c->pairs)[c->pairCount - 1].event[1] = first;
     int32_t length = c->pairCount - first;

@@ -53,8 +53,8 @@ typedef struct fmTree {
     int32_t faceCount;
     double size; /* the mesh's when the boxes were last fitted */
     fmObb root;  /* encloses everything */
-    /* A sheet is what lies under one node or leaf when that is a single connected piece of surface, bent
-     * by less than a right angle, of at most FM_SHEET_FACES faces: -1 for a face in none. */
+    /* A sheet is what lies under one node or leaf when that is a single piece of surface that looks one
+     * way, of at most FM_SHEET_FACES faces. The sheet of each face: -1 for none. */
     int32_t *faceSheet;
 } fmTree;
 
