@@ -334,7 +334,9 @@ static void TakeSample(AbScene *scene, Twins *twins, int pairLimit, double stock
     count = DrawPairs(world, near, nearCount, SceneFormPlane, pairLimit / 4, pairs, &all);
     sample->planePairs =
         AskAll(scene, twins, pairs, count, 2, stockBudget / 4, planeSeconds, false);
-    for (int e = 0; e < 2; ++e)
+    if (sample->pairs == 0)
+        --scene->sampleCount; /* nothing near anything: nothing to compare */
+    for (int e = 0; sample->pairs > 0 && e < 2; ++e)
         scene->engines[e].planeSeconds += planeSeconds[e];
     free(near);
     free(pairs);
@@ -424,8 +426,6 @@ void AbMeasure(AbScene *scene, const AbOptions *options, SceneFallKind kind, dou
         if (sampled < samples && step >= (2 * sampled + 1) * scene->stepsWanted / (2 * samples)) {
             TakeSample(scene, &twins, options->samplePairs, stockBudget);
             ++sampled;
-            if (scene->samples[scene->sampleCount - 1].pairs == 0)
-                --scene->sampleCount; /* nothing near anything: nothing to compare */
         }
         dFastMeshResetStats();
         SceneWorldStep(scene->world);
@@ -437,6 +437,8 @@ void AbMeasure(AbScene *scene, const AbOptions *options, SceneFallKind kind, dou
              (double)(step + 1) >= kPictureAt[scene->snapshotCount] * (double)scene->stepsWanted))
             scene->snapshots[scene->snapshotCount++] = DrawTakeSnapshot(scene->world);
     }
+    if (samples > 0 && scene->sampleCount == 0) /* however short the time, the others are asked */
+        TakeSample(scene, &twins, options->samplePairs, stockBudget);
     Summarise(scene);
     FreeTwins(scene, &twins);
     scene->wallSeconds = SceneClock() - start;
