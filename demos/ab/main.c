@@ -36,7 +36,7 @@ static void Usage(FILE *to)
         "  -d, --drive ENGINE   who moves the bodies: fastmesh, stock or box (default fastmesh)\n"
         "      --samples N      steps at which everybody is asked (default 12)\n"
         "      --pairs N        at most so many pairs of such a step (default 400)\n"
-        "      --budget S       wall time for all of it, about (default 140)\n"
+        "      --budget S       wall time for all of it, about (default 125)\n"
         "  -o, --out DIR        where the files go (default out)\n"
         "      --no-gallery     leave the stability scenes out\n"
         "      --no-pictures    leave the pictures out\n"
@@ -294,7 +294,7 @@ int main(int argc, char **argv)
                             .drive = SceneEngineFastMesh,
                             .samples = 12,
                             .samplePairs = 400,
-                            .budget = 140,
+                            .budget = 125,
                             .out = "out",
                             .gallery = true,
                             .pictures = true}};
