@@ -152,6 +152,8 @@ void fmCullPairs(const fmCullSide *a, const fmCullSide *b, const fmPose *aInB,
 {
     if (hasBinary(a, b))
         binaryPairs(a, b, aInB, query, false, sink, context);
+    else if (query->stages & FM_CULL_COHERENCE && query->memo)
+        fmNearPairs(&query->memo->near, a->tree, b->tree, aInB, passed, sink, context);
     else
         fmTreePairsBeyond(a->tree, b->tree, aInB, passed, sink, context);
 }

@@ -22,6 +22,10 @@
 /* A contour around less area than this fraction of a circle's of its length has no direction of its own
  * (a pierced plate). */
 #define FM_THIN_CONTOUR 1e-3
+/* ... and none either where what its faces say about a way, on average over the pairs, is less than this: a
+ * pierced plate has as many on both sides. Else they decide, as where an edge just touches a wall. Guarded by
+ * the block wedged in a V. */
+#define FM_FACES_DECIDE 0.5
 /* Edges that bend by more than 20 degrees count as sharp. Cosine. */
 #define FM_SHARP_COS 0.94
 /* Facets within 2.6 degrees of the direction are in flat contact. Cosine. */
@@ -56,6 +60,9 @@
 #define FM_WRAP_AREA 0.2
 #define FM_WRAP_WAY 0.2
 
+/* A wall takes part when its normal has at least this share in the contour's direction. Cosine. */
+#define FM_WALL_SHARE 0.01
+#define FM_MAX_WALLS 4       /* that one region rests on; further ones are not asked */
 #define FM_MAX_DIRECTIONS 12 /* facets of one mesh that may direct; further ones are not asked */
 #define FM_MAX_SHARP 8       /* directions of sharp edges of one mesh */
 #define FM_MAX_RIDGES 48     /* edges of one mesh that are crossed with the other's */
@@ -112,6 +119,7 @@ typedef struct Patch {
     int ridgeCount[2];
     bool fewPoints;
     double width; /* way out along the direction */
+    fmVec3 start; /* the contour's own direction; zero when it has none */
 } Patch;
 
 /* A face as seen along n: a triangle in the (u, v) plane, counter-clockwise, and its height over it. */
@@ -137,6 +145,14 @@ typedef struct SpotList {
     Spot items[FM_MAX_SPOTS];
     int count;
 } SpotList;
+
+static fmVec3 FaceMiddle(const fmContour *c, int side, int32_t face)
+{
+    fmVec3 sum = {0, 0, 0};
+    for (int k = 0; k < 3; ++k)
+        sum = fmAdd(sum, fmContourPoint(c, side, c->mesh[side]->faces[face].point[k]));
+    return fmScale(sum, 1.0 / 3);
+}
 
 static fmVec3 FaceNormal(const fmContour *c, int side, int32_t face)
 {
@@ -366,19 +382,33 @@ static void TryFacetsAndEdges(const Patch *patch, Best *best)
         }
 }
 
+/* How much the faces that cross push along n: 2 when a's all look against it and b's along it, 0 where as many
+ * push each way. */
+static double FacesSay(const Patch *patch, fmVec3 n)
+{
+    const fmContour *c = patch->contour;
+    fmRange range = patch->region->pairs;
+    double sum = 0;
+    for (int32_t i = 0; i < range.count; ++i) {
+        const int32_t *face = FM_ITEMS(fmCutPair, c->pairs)[range.first + i].face;
+        sum += fmDot(FaceNormal(c, 1, face[1]), n) - fmDot(FaceNormal(c, 0, face[0]), n);
+    }
+    return sum / range.count;
+}
+
 static void FindDirection(Patch *patch)
 {
     bool free = patch->region->segments.count < 3 || patch->roundness < FM_THIN_CONTOUR;
     Best best = {.coneCos = FM_SNAP_CONE_COS, .free = free, .cost = DBL_MAX};
     GatherFacets(patch, free ? 0 : FM_SNAP_AREA * patch->area);
     if (!free) {
-        best.start = best.n = fmNeg(fmNormalize(patch->vectorArea));
+        patch->start = best.start = best.n = fmNeg(fmNormalize(patch->vectorArea));
         best.cost = WayOut(patch, best.n) * FM_SNAP_KEEP;
     }
     TryFacetsAndEdges(patch, &best);
     patch->view.n = best.n;
     /* a pierced plate: the two ways along its normal are equally long; a goes back to its own side */
-    if (free) {
+    if (free && fabs(FacesSay(patch, best.n)) < FM_FACES_DECIDE) {
         fmVec3 away = fmSub(patch->contour->aInB.t, patch->view.centre);
         if (fmDot(patch->view.n, away) < 0 &&
             WayOut(patch, fmNeg(patch->view.n)) <= best.cost * (1 + FM_SNAP_BEND))
@@ -948,7 +978,81 @@ static void WrapSpots(const Patch *patch, SpotList *list, double *deepest)
     }
 }
 
+/* ---- a region in a valley ------------------------------------------------------------------------- */
+
+/* The ways that walls of one mesh push which meet in a valley, as in a V or in the corner of a room, and which
+ * both have a share in the contour's direction. A single way would be their mean, along which nothing holds. */
+static int FindWalls(const Patch *patch, fmVec3 ways[FM_MAX_WALLS])
+{
+    const fmContour *c = patch->contour;
+    double tolerance = FM_SAME_PLACE * patch->view.size;
+    int count = 0;
+    for (int side = 0; side < 2; ++side) {
+        const BigFacet *facets = patch->facets[side];
+        bool inValley[FM_MAX_DIRECTIONS] = {false};
+        for (int i = 0; i < patch->facetCount[side]; ++i)
+            for (int j = 0; j < i; ++j) {
+                fmVec3 apart = fmSub(FaceMiddle(c, side, facets[i].face), FaceMiddle(c, side, facets[j].face));
+                if (fmDot(facets[i].normal, facets[j].normal) < FM_SHARP_COS &&
+                    fmDot(facets[j].normal, apart) > tolerance && fmDot(facets[i].normal, apart) < -tolerance)
+                    inValley[i] = inValley[j] = true;
+            }
+        for (int i = 0; i < patch->facetCount[side]; ++i) {
+            fmVec3 way = side == 0 ? fmNeg(facets[i].normal) : facets[i].normal;
+            bool known = !inValley[i] || count == FM_MAX_WALLS || fmDot(way, patch->start) < FM_WALL_SHARE;
+            for (int k = 0; k < count && !known; ++k)
+                known = fmDot(ways[k], way) > FM_SHARP_COS;
+            if (!known)
+                ways[count++] = way;
+        }
+    }
+    return count;
+}
+
+/* Spots on each wall, along its own way: the corners of what rests flat on it, else the points nearest to it.
+ * False, and no spots, when fewer than two walls have any: then the region is in no valley. */
+static bool WallSpots(const Patch *patch, SpotList *list, double *deepest)
+{
+    const fmContour *c = patch->contour;
+    fmVec3 ways[FM_MAX_WALLS];
+    int count = FindWalls(patch, ways), held = 0;
+    if (count < 2)
+        return false;
+    for (int w = 0; w < count; ++w) {
+        Patch wall = *patch;
+        wall.view.n = ways[w];
+        wall.view.u = fmAnyTangent(ways[w]);
+        wall.view.v = fmCross(ways[w], wall.view.u);
+        int before = list->count;
+        FlatSpots(&wall, list);
+        for (int side = 0; side < 2 && list->count == before; ++side) {
+            fmRange range = patch->region->points[side];
+            int32_t step = range.count / FM_WRAP_POINTS + 1;
+            for (int32_t i = 0; i < range.count; i += step) {
+                Spot spot;
+                int32_t point = FM_ITEMS(int32_t, c->points)[range.first + i];
+                if (NearestFaceSpot(patch, side, fmContourPoint(c, side, point), &spot) &&
+                    fmDot(spot.normal, ways[w]) > FM_FLAT_COS)
+                    AddSpot(list, &spot);
+            }
+        }
+        held += list->count > before;
+    }
+    if (held < 2)
+        list->count = 0;
+    for (int i = 0; i < list->count; ++i)
+        *deepest = fmLarger(*deepest, list->items[i].depth);
+    return held >= 2;
+}
+
 /* ---- choice ----------------------------------------------------------------------------------- */
+
+/* How far apart two spots are: those of different walls are, although they may be in one place. */
+static double SpotDistanceSq(const Spot *a, const Spot *b, double extentSq)
+{
+    double along = fmDot(a->normal, b->normal);
+    return fmDistanceSq(a->pos, b->pos) + (along < FM_SHARP_COS ? (1 - along) * extentSq : 0);
+}
 
 /* The deepest, then again and again the one farthest from the chosen, deep ones preferred. */
 static int ChooseSpots(const SpotList *list, double deepest, int most, const Spot **chosen)
@@ -958,10 +1062,10 @@ static int ChooseSpots(const SpotList *list, double deepest, int most, const Spo
     for (int i = 1; i < list->count; ++i)
         if (list->items[i].depth > list->items[first].depth)
             first = i;
-    for (int i = 0; i < list->count; ++i) {
-        nearestSq[i] = fmDistanceSq(list->items[i].pos, list->items[first].pos);
-        extentSq = fmLarger(extentSq, nearestSq[i]);
-    }
+    for (int i = 0; i < list->count; ++i)
+        extentSq = fmLarger(extentSq, fmDistanceSq(list->items[i].pos, list->items[first].pos));
+    for (int i = 0; i < list->count; ++i)
+        nearestSq[i] = SpotDistanceSq(&list->items[i], &list->items[first], extentSq);
     chosen[count++] = &list->items[first];
     while (count < most) {
         int best = -1;
@@ -980,18 +1084,19 @@ static int ChooseSpots(const SpotList *list, double deepest, int most, const Spo
             break;
         chosen[count++] = &list->items[best];
         for (int i = 0; i < list->count; ++i)
-            nearestSq[i] = fmSmaller(nearestSq[i], fmDistanceSq(list->items[i].pos, list->items[best].pos));
+            nearestSq[i] = fmSmaller(nearestSq[i], SpotDistanceSq(&list->items[i], &list->items[best], extentSq));
     }
     return count;
 }
 
 /* A region too small or too ragged for any line to meet both surfaces still touches: one contact without
- * depth where the contour is. */
+ * depth where the contour is, on both of the faces it names. */
 static Spot TouchSpot(const Patch *patch)
 {
-    const fmCutPair *pair =
-        &FM_ITEMS(fmCutPair, patch->contour->pairs)[patch->region->pairs.first];
-    return (Spot){.pos = patch->view.centre, .normal = patch->view.n, .face = {pair->face[0], pair->face[1]}};
+    const fmContour *c = patch->contour;
+    const fmCutPair *pair = &FM_ITEMS(fmCutPair, c->pairs)[patch->region->pairs.first];
+    fmVec3 on = FM_ITEMS(fmEvent, c->events)[pair->event[0]].pos;
+    return (Spot){.pos = on, .normal = patch->view.n, .face = {pair->face[0], pair->face[1]}};
 }
 
 /* Spots along the region's one direction. False when memory is out. */
@@ -1050,16 +1155,16 @@ int fmManifoldBuild(fmManifold *m, const fmContour *c, int32_t r,
 
     SpotList spots = {.count = 0};
     double deepest = 0;
-    bool wraps = Wraps(&patch);
+    bool wraps = Wraps(&patch), walls = !wraps && WallSpots(&patch, &spots, &deepest);
     if (wraps)
         WrapSpots(&patch, &spots, &deepest);
-    if (spots.count < FM_FACE_CONTACTS && !DirectedSpots(&patch, m, &spots, &deepest))
+    if (!walls && spots.count < FM_FACE_CONTACTS && !DirectedSpots(&patch, m, &spots, &deepest))
         return 0;
     if (spots.count == 0)
         spots.items[spots.count++] = TouchSpot(&patch);
 
     const Spot *chosen[FM_REGION_CONTACTS];
-    int count = ChooseSpots(&spots, deepest, wraps ? FM_REGION_CONTACTS : FM_FACE_CONTACTS, chosen);
+    int count = ChooseSpots(&spots, deepest, wraps || walls ? FM_REGION_CONTACTS : FM_FACE_CONTACTS, chosen);
     for (int i = 0; i < count; ++i) {
         contacts[i] = (fmContact){.pos = chosen[i]->pos,
                                   .normal = chosen[i]->normal,

@@ -134,18 +134,43 @@ static bool SeedInside(fmContour *c)
     return true;
 }
 
-/* Is a point of mesh `side` within the other mesh's box? */
-static bool WithinOtherBox(const fmContour *c, int side, int32_t point)
+/* Feet on an open mesh's plane lie in its box up to this fraction of its size. */
+#define FM_FOOT_SLACK 1e-9
+
+static bool BoxHolds(const fmBox *box, fmVec3 p, double slack)
+{
+    return p.x >= box->lo.x - slack && p.x <= box->hi.x + slack && p.y >= box->lo.y - slack &&
+           p.y <= box->hi.y + slack && p.z >= box->lo.z - slack && p.z <= box->hi.z + slack;
+}
+
+/* A face of the other mesh at an event. */
+static int32_t FaceAtEvent(const fmContour *c, int32_t event, int other)
+{
+    const fmEvent *e = &FM_ITEMS(fmEvent, c->events)[event];
+    if (e->edgeOfB != (other == 1))
+        return e->face;
+    const int32_t *faces = c->mesh[other]->edges[e->edge].face;
+    return faces[faces[0] < 0];
+}
+
+/* Is a point of mesh `side` within the box of the other, open mesh, or behind its surface, as the plane at the
+ * event where the flood began has it, and over the box? */
+static bool BehindOpenMesh(const fmContour *c, int side, int32_t point, int32_t event)
 {
     fmVec3 p = c->mesh[side]->points[point];
     p = side == 0 ? fmTransform(&c->aInB, p) : fmUntransform(&c->aInB, p);
-    const fmBox *box = &c->mesh[1 - side]->box;
-    return p.x >= box->lo.x && p.x <= box->hi.x && p.y >= box->lo.y && p.y <= box->hi.y &&
-           p.z >= box->lo.z && p.z <= box->hi.z;
+    const fmMesh *other = c->mesh[1 - side];
+    if (BoxHolds(&other->box, p, 0))
+        return true;
+    int32_t face = FaceAtEvent(c, event, 1 - side);
+    double height = fmDot(other->normals[face], fmSub(p, fmFacePoint(other, face, 0)));
+    return height < 0 && BoxHolds(&other->box, fmAddScaled(p, other->normals[face], -height),
+                                  FM_FOOT_SLACK * other->size);
 }
 
 /* From the inside points found so far along all edges without a crossing. Only those next to the contour
- * have edges with one. An open mesh has no inside to end a flood; its box does. */
+ * have edges with one. An open mesh has no inside to end a flood; its box and its plane
+ * do. */
 static void Flood(fmContour *c)
 {
     int32_t seeds = c->insideCount, most = InsideLimit(c), count = seeds;
@@ -166,7 +191,7 @@ static void Flood(fmContour *c)
             if (fmBitsHas(known, next)) {
                 if (pointEvent[next] != at.event)
                     fmJoinEvents(c->events.items, pointEvent[next], at.event);
-            } else if (count < most && (bounded || WithinOtherBox(c, at.side, next))) {
+            } else if (count < most && (bounded || BehindOpenMesh(c, at.side, next, at.event))) {
                 fmBitsAdd(known, next);
                 pointEvent[next] = at.event;
                 inside[count++] = (fmInsidePoint){next, at.side, at.event};

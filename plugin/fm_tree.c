@@ -148,6 +148,7 @@ void fmTreeRefit(fmTree *tree, const fmMesh *mesh)
 {
     assert(tree->faceCount == mesh->faceCount);
     tree->size = mesh->size;
+    tree->serial = fmNextSerial();
     Subtree whole = FitNode(tree, mesh, 0);
     fmMat3 frame = fmCloudFrame(&whole.cloud);
     tree->root = MeasureBox(mesh, whole.faces, &frame, fmVec(0, 0, 0));

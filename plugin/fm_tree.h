@@ -51,6 +51,7 @@ typedef struct fmTree {
     fmLeaf8 *leaves;
     int32_t nodeCount, leafCount, depth;
     int32_t faceCount;
+    uint64_t serial; /* of the boxes as they are: no other tree, nor this one refitted, has it */
     double size; /* the mesh's when the boxes were last fitted */
     fmObb root;  /* encloses everything */
     /* A sheet is what lies under one node or leaf when that is a single piece of surface that looks one

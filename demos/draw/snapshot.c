@@ -21,8 +21,9 @@ DrawSnapshot DrawTakeSnapshot(const SceneWorld *world)
         for (int row = 0; row < 3; ++row) {
             for (int k = 0; k < 3; ++k) {
                 double scale = object->form == SceneFormSphere ? object->size[0]
-                               : object->form == SceneFormBox  ? object->size[k]
-                                                               : 1;
+                               : object->form == SceneFormBox || object->form == SceneFormOther
+                                   ? object->size[k]
+                                   : 1;
                 pose[4 * row + k] = (float)(r[4 * row + k] * scale);
             }
             pose[4 * row + 3] = (float)position[row];

@@ -49,6 +49,8 @@ SceneWorld *SceneWorldCreate(SceneEngine engine, const SceneSettings *settings)
     world->space = dSweepAndPruneSpaceCreate(0, dSAP_AXES_XYZ);
     world->joints = dJointGroupCreate(0);
     dWorldSetGravity(world->world, 0, 0, -settings->gravity);
+    if (settings->layer > 0)
+        dWorldSetContactSurfaceLayer(world->world, settings->layer);
     if (settings->iterations > 0)
         dWorldSetQuickStepNumIterations(world->world, settings->iterations);
     return world;
@@ -282,6 +284,26 @@ int SceneAddBox(SceneWorld *world, const double sides[3], double x, double y, do
     return AddPrimitive(world, dCreateBox(0, sides[0], sides[1], sides[2]), &mass, x, y, z);
 }
 
+int SceneAddGeom(SceneWorld *world, dGeomID geom, const dMass *mass, const ScenePose *pose)
+{
+    SceneObject *object = NewObject(world, SceneFormOther);
+    const double *p = pose->position;
+    dReal box[6];
+    dGeomGetAABB(geom, box);
+    for (int k = 0; k < 3; ++k)
+        object->size[k] = box[2 * k + 1] - box[2 * k];
+    if (mass) {
+        AddPrimitive(world, geom, mass, p[0], p[1], p[2]);
+        dBodySetQuaternion(object->body, pose->turn);
+    } else {
+        object->geom = geom;
+        dGeomSetPosition(geom, p[0], p[1], p[2]);
+        dGeomSetQuaternion(geom, pose->turn);
+        Enlist(world, world->objectCount - 1);
+    }
+    return world->objectCount - 1;
+}
+
 void ScenePaint(SceneWorld *world, int object, int colour)
 {
     world->objects[object].colour = colour;
@@ -396,6 +418,10 @@ static void Solve(SceneWorld *world)
     dContact contact = {0};
     contact.surface.mode = dContactApprox1;
     contact.surface.mu = world->settings.mu;
+    if (world->settings.rolling > 0) {
+        contact.surface.mode |= dContactRolling;
+        contact.surface.rho = world->settings.rolling;
+    }
     for (int i = 0; i < world->contactCount; ++i) {
         contact.geom = world->contacts[i];
         dJointID joint = dJointCreateContact(world->world, world->joints, &contact);
