@@ -277,6 +277,20 @@ static int AskAll(AbScene *scene, const Twins *twins, const ScenePair *pairs, in
     return done;
 }
 
+/* Lets FastMesh remember pairs, or not. The same poses are asked in every round: what it remembers of the
+ * round before would make it faster than any simulation does. */
+static void LetRemember(const AbScene *scene, const Twins *twins, bool remember)
+{
+    const SceneWorld *world = scene->world;
+    for (int i = 0; i < world->objectCount; ++i) {
+        dGeomID geom = twins->geoms[0] ? twins->geoms[0][i] : world->objects[i].geom;
+        if (world->objects[i].form != SceneFormMesh || !geom)
+            continue;
+        int flags = dGeomFastMeshGetCulling(geom) & ~dFastMeshCullCoherence;
+        dGeomFastMeshSetCulling(geom, remember ? flags | dFastMeshCullCoherence : flags);
+    }
+}
+
 /* One pair with and without velocity culling. The driving geoms are asked, as they have bodies that move;
  * they get their flags back. */
 static void AskWithVelocity(AbScene *scene, const ScenePair *pair, dContactGeom *contacts)
@@ -318,8 +332,10 @@ static void TakeSample(AbScene *scene, Twins *twins, int pairLimit, double stock
 
     int count =
         DrawPairs(world, near, nearCount, SceneFormMesh, pairLimit, pairs, &sample->nearMeshPairs);
+    LetRemember(scene, twins, false);
     sample->pairs =
         AskAll(scene, twins, pairs, count, scene->engineCount, stockBudget, sample->seconds, true);
+    LetRemember(scene, twins, true);
     for (int e = 0; e < scene->engineCount; ++e)
         scene->engines[e].seconds += sample->seconds[e];
     dContactGeom *contacts =

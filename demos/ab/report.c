@@ -333,9 +333,10 @@ static void WriteEngines(FILE *to, const AbRun *run, const AbScene *scene)
         "<h3>The same %ld mesh pairs, asked of everybody</h3><p class=\"small\">From %d steps "
         "spread over the run, at most %d of the pairs whose boxes overlap from each; a few pairs "
         "at a "
-        "time and turn by turn, the fastest of three rounds, up to %d contacts a pair. The range "
-        "is over single steps, without the "
-        "extreme tenths.</p>\n<div class=\"scroll\"><table><tr><th>engine</th>"
+        "time and turn by turn, the fastest of three rounds, up to %d contacts a pair. FastMesh "
+        "may "
+        "not remember the pairs here, as it does in the steps it drives. The range is over single "
+        "steps, without the extreme tenths.</p>\n<div class=\"scroll\"><table><tr><th>engine</th>"
         "<th>times FastMesh</th><th>range</th><th>per "
         "pair</th><th>touching</th><th>contacts</th><th>disagrees</th>"
         "<th>cooking</th></tr>\n",

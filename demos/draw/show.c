@@ -65,10 +65,13 @@ unsigned char *ShowEncodePng(const ShowPicture *picture, int *length)
     return PictureEncodePng(picture->rgb, picture->width, picture->height, length);
 }
 
-/* In the upper left corner, or the lower one. */
-static void Caption(Draw *draw, const char *text, int x, int height, bool low, DrawPanel panel)
+/* In the upper left corner of a view, or the lower one; long text gets smaller letters. */
+static void Caption(Draw *draw, const char *text, int x, int width, int height, bool low,
+                    DrawPanel panel)
 {
     float size = CAPTION_SIZE * (float)height;
+    float room = (float)width - 2 * size, needed = DrawTextWidth(text, size);
+    size *= needed > room ? room / needed : 1;
     float y = low ? (float)height - 1.6f * size : 0.8f * size;
     DrawText(draw, text, x + (int)(0.8f * size), (int)y, size, panel);
 }
@@ -81,7 +84,7 @@ void ShowWorld(Show *show, const SceneWorld *world, const DrawSnapshot *snapshot
     DrawBegin(show->draw, picture->width, picture->height);
     DrawView(show->draw, snapshot, camera, &options, 0, 0, picture->width, picture->height);
     if (caption)
-        Caption(show->draw, caption, 0, picture->height, false, DrawPanelDark);
+        Caption(show->draw, caption, 0, picture->width, picture->height, false, DrawPanelDark);
     DrawEnd(show->draw);
     DrawRead(show->draw, picture->rgb);
 }
@@ -94,6 +97,7 @@ void ShowWorld(Show *show, const SceneWorld *world, const DrawSnapshot *snapshot
 typedef struct Shown {
     GalleryCase run;
     DrawSnapshot snapshot; /* at the scene's moment */
+    DrawCamera camera;
     bool passed;
     char verdict[160];
 } Shown;
@@ -117,11 +121,34 @@ static void Judge(Shown *shown)
              told->unit, told->atLeast ? "at least" : "below", told->limit);
 }
 
+/* Has the scene a moment of its own to be shown at? Else it is shown at its end. */
+static bool HasMoment(const GalleryScene *scene, const GalleryCase *run)
+{
+    return scene->shownTime > 0 || run->seconds <= 0;
+}
+
+/* The scene's camera; without a moment of its own it looks at where the first body starts. */
+static DrawCamera CameraAtStart(const GalleryScene *scene, const GalleryCase *run)
+{
+    DrawCamera camera = DrawGalleryCamera(scene);
+    const SceneWorld *world = run->world;
+    for (int i = 0; !HasMoment(scene, run) && i < world->objectCount; ++i)
+        if (world->objects[i].body) {
+            const dReal *p = dBodyGetPosition(world->objects[i].body);
+            for (int k = 0; k < 3; ++k)
+                camera.target[k] = (float)p[k];
+            break;
+        }
+    return camera;
+}
+
 static void RunShown(const GalleryScene *scene, int index, SceneEngine engine, Shown *shown)
 {
     GalleryCase *run = &shown->run;
     GalleryStart(scene, index, engine, run);
-    while (SceneWorldTime(run->world) < scene->shownTime - run->world->settings.step / 2)
+    shown->camera = CameraAtStart(scene, run);
+    double moment = HasMoment(scene, run) ? scene->shownTime : run->seconds;
+    while (SceneWorldTime(run->world) < moment - run->world->settings.step / 2)
         GalleryStep(run);
     if (run->seconds <= 0)
         SceneWorldCollide(run->world); /* nothing moves: the contacts are what is to be seen */
@@ -158,26 +185,25 @@ static int RunTelling(const GalleryScene *scene, SceneEngine engine, Shown *show
 }
 
 /* Draws one of several views side by side; without a verdict while a clip is still running. */
-static void DrawColumn(Show *show, const GalleryScene *scene, const GalleryCase *run,
+static void DrawColumn(Show *show, const DrawCamera *camera, const GalleryCase *run,
                        const DrawSnapshot *snapshot, const Shown *verdict, int column, int columns,
                        int width, int height)
 {
     int left = column * (width + GAP) / columns;
     int right = (column + 1) * (width + GAP) / columns - GAP;
     char caption[160];
-    DrawCamera camera = DrawGalleryCamera(scene);
     DrawOptions options = {.fancy = true, .contacts = run->seconds <= 0};
     DrawUseWorld(show->draw, run->world);
-    DrawView(show->draw, snapshot, &camera, &options, left, 0, right - left, height);
+    DrawView(show->draw, snapshot, camera, &options, left, 0, right - left, height);
     const char *title = SceneEngineTitle(run->world->engine);
     if (run->seconds > 0)
         snprintf(caption, sizeof caption, "%s  %.1f s", title, snapshot->time);
     else
         snprintf(caption, sizeof caption, "%s  %d contact%s", title, snapshot->contactCount,
                  snapshot->contactCount == 1 ? "" : "s");
-    Caption(show->draw, caption, left, height, false, DrawPanelDark);
+    Caption(show->draw, caption, left, right - left, height, false, DrawPanelDark);
     if (verdict)
-        Caption(show->draw, verdict->verdict, left, height, true,
+        Caption(show->draw, verdict->verdict, left, right - left, height, true,
                 verdict->passed ? DrawPanelGood : DrawPanelBad);
 }
 
@@ -192,8 +218,8 @@ void ShowGallery(Show *show, const GalleryScene *scene, const SceneEngine *engin
             index = RunTelling(scene, engines[e], &shown);
         else
             RunShown(scene, index, engines[e], &shown);
-        DrawColumn(show, scene, &shown.run, &shown.snapshot, &shown, e, engineCount, picture->width,
-                   picture->height);
+        DrawColumn(show, &shown.camera, &shown.run, &shown.snapshot, &shown, e, engineCount,
+                   picture->width, picture->height);
         FreeShown(&shown);
     }
     DrawEnd(show->draw);
@@ -233,8 +259,8 @@ bool ShowGalleryClip(Show *show, const GalleryScene *scene, const SceneEngine *e
                    SceneWorldTime(runs[e].world) < (double)frame / CLIP_RATE - 1e-9)
                 GalleryStep(&runs[e]);
             DrawSnapshot snapshot = DrawTakeSnapshot(runs[e].world);
-            DrawColumn(show, scene, &runs[e], &snapshot, frame > last ? &verdicts[e] : NULL, e,
-                       engineCount, width, height);
+            DrawColumn(show, &verdicts[e].camera, &runs[e], &snapshot,
+                       frame > last ? &verdicts[e] : NULL, e, engineCount, width, height);
             DrawFreeSnapshot(&snapshot);
         }
         DrawEnd(show->draw);
