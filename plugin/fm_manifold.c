@@ -978,6 +978,12 @@ static bool WallSpots(const Patch *patch, SpotList *list, double *deepest)
                     AddSpot(list, &spot);
             }
         }
+        /* a wall that takes a longer way than the whole region does is one to go past, not to rest on */
+        for (int i = before; i < list->count;)
+            if (list->items[i].depth > patch->width)
+                list->items[i] = list->items[--list->count];
+            else
+                ++i;
         held += list->count > before;
     }
     if (held < 2)

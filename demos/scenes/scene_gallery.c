@@ -200,9 +200,10 @@ const GalleryScene kGalleryScenes[] = {
      .camera = {0, 0, 0.5, 5.5, 35, 30}},
     {.name = "pile",
      .title = "60 concave meshes of 17,000 faces poured on a plane",
-     .rule = "10 s, 3 seeds: nothing faster than 0.05 m/s, nothing deeper than 1 % of the size or "
+     .rule = "10 s: nothing faster than 0.05 m/s, nothing deeper than 1 % of the size or "
              "through the plane, energy never rises by more than correction gives",
-     .cases = 3,
+     .cases = 1,
+     .moreCases = 6,
      .start = GalleryStartPile,
      .shownCase = 0,
      .shownTime = 5.0,
