@@ -328,6 +328,7 @@ int fmMeshMesh(const fmSurface *a, const fmSurface *b, const fmPose *aInB, const
         return FirstPairOnly(contour, contacts);
 
     fmContact *found = scratch.contacts.items;
+    scratch.manifold.motion = query->motion ? &query->motion[1] : NULL;
     int count = CollectContacts(contour, found);
     if (count == 0)
         return FirstPairOnly(contour, contacts);

@@ -1,5 +1,6 @@
 #include "fm_touch.h"
 
+#include "fm_motion.h"
 #include "fm_ray.h"
 
 #include <stdlib.h>
@@ -11,11 +12,6 @@
 /* Distance from a centre to the surface, in radii, below which the direction between them is rounding
  * and the surface's own normal is taken. */
 #define FM_FOOT_TOUCHES 1e-9
-
-/* A body is taken to have come in through the surface behind it when it needed no longer than this, in
- * seconds, for its present depth: about one simulation step. Pushed out by an error reduction of 0.2 a
- * step, it needs at least twice as long, so the way out does not turn round half-way. */
-#define FM_ENTRY_SECONDS 0.0125
 
 /* A body that moves towards a surface fast enough to be out in this time, in seconds, is on its way out there:
  * error correction gives it the speed to do so in 0.05, 0.2 of the way in a step of 0.01. At rest nothing is as

@@ -134,6 +134,7 @@ const GalleryScene kGalleryScenes[] = {
      .title = "Spheres, boxes and mesh cubes shot at a slab, a block and a sheet",
      .rule = "block up to 64 m/s, slab and sheet up to 20 m/s: all rest on top within 10 mm",
      .cases = 9,
+     .moreCases = 45,
      .start = GalleryStartShots,
      .shownCase = 7,
      .shownTime = 3.0,
