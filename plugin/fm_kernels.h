@@ -86,6 +86,7 @@ typedef struct fmPairQuery {
     void *context;
     fmLaneFilter *filter[2]; /* NULL for none */
     void *filterContext[2];
+    const fmIdMap *passed; /* pairs of sheets to be left out; NULL for none */
 } fmPairQuery;
 
 typedef struct fmKernels {

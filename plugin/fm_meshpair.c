@@ -163,15 +163,11 @@ static fmSurface surfaceOf(fmSide *side)
     };
 }
 
-/* What is remembered of a pair, where something may come of it: two FastMesh geoms, and a search
- * that starts where the last one ended, in binary trees or for a live pair of faces. */
+/* What is remembered of a pair of FastMesh geoms. */
 static fmPairMemo *takeMemo(const fmSide *a, const fmSide *b, unsigned stages)
 {
     bool ours = a->state->data && b->state->data && !a->turned && !b->turned;
-    if (!ours || !(stages & dFastMeshCullCoherence))
-        return NULL;
-    bool binary = a->state->data->cull.options.binary && b->state->data->cull.options.binary;
-    return binary || stages & dFastMeshCullCones
+    return ours && stages & dFastMeshCullCoherence
                ? fmPairMemoryTake(a->state->serial, b->state->serial)
                : NULL;
 }

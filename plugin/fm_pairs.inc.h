@@ -129,6 +129,21 @@ INLINE float RootSize(const fmTree *tree)
     return tree->root.half[0] + tree->root.half[1] + tree->root.half[2];
 }
 
+INLINE int32_t SheetOf(const fmTree *tree, int32_t child)
+{
+    return child >= 0 ? tree->nodes[child].sheet : tree->leaves[~child].sheet;
+}
+
+INLINE bool Passed(const fmPairQuery *query, const fmBoxPair *pair)
+{
+    if (!query->passed || query->passed->used == 0)
+        return false;
+    int32_t a = SheetOf(query->sides[0].tree, pair->child[0]);
+    int32_t b = SheetOf(query->sides[1].tree, pair->child[1]);
+    return a >= 0 && b >= 0 &&
+           fmIdMapGet(query->passed, (uint64_t)(uint32_t)a << 32 | (uint32_t)b) >= 0;
+}
+
 static void WalkPairs(const fmPairQuery *query)
 {
     const fmTree *a = query->sides[0].tree, *b = query->sides[1].tree;
@@ -137,6 +152,8 @@ static void WalkPairs(const fmPairQuery *query)
     *top++ = (fmBoxPair){{FM_ROOT_BOX, FM_ROOT_BOX}, {0, 0}, {RootSize(a), RootSize(b)}};
     while (top > stack) {
         fmBoxPair pair = *--top;
+        if (Passed(query, &pair))
+            continue;
         if (pair.child[0] < 0 && pair.child[1] < 0) {
             const fmLeaf8 *leaves[2] = {&a->leaves[~pair.child[0]], &b->leaves[~pair.child[1]]};
             if (!MeetLeaves(query, leaves))

@@ -84,17 +84,9 @@ static fmPairSide MakeSide(const fmTree *tree, const fmPose *toOther)
     return side;
 }
 
-void fmTreePairs(const fmTree *a, const fmTree *b, const fmPose *aInB, double margin,
-                 fmPairSink *sink, void *context)
-{
-    fmLaneFilter *const none[2] = {NULL, NULL};
-    void *const nothing[2] = {NULL, NULL};
-    fmTreePairsFiltered(a, b, aInB, margin, none, nothing, sink, context);
-}
-
-void fmTreePairsFiltered(const fmTree *a, const fmTree *b, const fmPose *aInB, double margin,
-                         fmLaneFilter *const filter[2], void *const filterContext[2], fmPairSink *sink,
-                         void *context)
+/* Fills in what every query of two trees has and goes; `query` has the rest. */
+static void SearchPairs(fmPairQuery query, const fmTree *a, const fmTree *b, const fmPose *aInB,
+                        double margin)
 {
     if (!IsFinitePose(aInB))
         return;
@@ -102,14 +94,34 @@ void fmTreePairsFiltered(const fmTree *a, const fmTree *b, const fmPose *aInB, d
     margin = margin > 0 ? margin : 0;
     double lengths = a->size + b->size + fmMaxAbs(aInB->t) + margin;
     double slack = lengths * (DOUBLE_SLACK + 4 * RotationDefect(&aInB->r));
-    fmPairQuery query = {.sides = {MakeSide(a, aInB), MakeSide(b, &bInA)},
-                         .margin = RoundUp(margin),
-                         .slack = RoundUp(slack) + FLT_MIN,
-                         .sink = sink,
+    query.sides[0] = MakeSide(a, aInB);
+    query.sides[1] = MakeSide(b, &bInA);
+    query.margin = RoundUp(margin);
+    query.slack = RoundUp(slack) + FLT_MIN;
+    fmKernelsCurrent()->walkPairs(&query);
+}
+
+void fmTreePairs(const fmTree *a, const fmTree *b, const fmPose *aInB, double margin,
+                 fmPairSink *sink, void *context)
+{
+    SearchPairs((fmPairQuery){.sink = sink, .context = context}, a, b, aInB, margin);
+}
+
+void fmTreePairsFiltered(const fmTree *a, const fmTree *b, const fmPose *aInB, double margin,
+                         fmLaneFilter *const filter[2], void *const filterContext[2], fmPairSink *sink,
+                         void *context)
+{
+    fmPairQuery query = {.sink = sink,
                          .context = context,
                          .filter = {filter[0], filter[1]},
                          .filterContext = {filterContext[0], filterContext[1]}};
-    fmKernelsCurrent()->walkPairs(&query);
+    SearchPairs(query, a, b, aInB, margin);
+}
+
+void fmTreePairsBeyond(const fmTree *a, const fmTree *b, const fmPose *aInB, const fmIdMap *passed,
+                       fmPairSink *sink, void *context)
+{
+    SearchPairs((fmPairQuery){.sink = sink, .context = context, .passed = passed}, a, b, aInB, 0);
 }
 
 /* Hands the marked faces of a leaf to the sink; returns what it says. */

@@ -698,12 +698,14 @@ static double MissesTriangle(dGeomID geom, int triangle, const dContactGeom *c)
     if (triangle < 0 || triangle >= dGeomFastMeshGetTriangleCount(geom))
         return INFINITY;
     dGeomFastMeshGetTriangle(geom, triangle, &v[0], &v[1], &v[2]);
-    for (int k = 0; k < 3; ++k) { /* as seen along the normal */
-        p[k] = fmSub(fmVec(v[k][0], v[k][1], v[k][2]), pos);
-        p[k] = fmAddScaled(p[k], n, -fmDot(p[k], n));
-    }
     fmTriangleFeature feature;
-    return fmLength(fmClosestOnTriangle(fmVec(0, 0, 0), p[0], p[1], p[2], &feature));
+    for (int k = 0; k < 3; ++k)
+        p[k] = fmSub(fmVec(v[k][0], v[k][1], v[k][2]), pos);
+    double away = fmLength(fmClosestOnTriangle(fmVec(0, 0, 0), p[0], p[1], p[2], &feature));
+    for (int k = 0; k < 3; ++k) /* as seen along the normal, from where a wall is only a line */
+        p[k] = fmAddScaled(p[k], n, -fmDot(p[k], n));
+    double aside = fmLength(fmClosestOnTriangle(fmVec(0, 0, 0), p[0], p[1], p[2], &feature));
+    return fmin(away, aside);
 }
 
 /* Would catch a flat side of many triangles, or a steep one, of which a contact names the wrong one. */
