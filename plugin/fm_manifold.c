@@ -977,16 +977,20 @@ static bool NearestFaceSpot(const Patch *patch, int side, fmVec3 point, Spot *sp
     const fmContour *c = patch->contour;
     const fmMesh *other = c->mesh[1 - side];
     fmRange range = patch->region->faces[1 - side];
+    /* in the other mesh's own frame; most faces are farther by their planes alone */
+    fmVec3 local = side == 1 ? fmUntransform(&c->aInB, point) : point;
     double nearestSq = DBL_MAX;
     int32_t nearest = -1;
     for (int32_t i = 0; i < range.count; ++i) {
         int32_t face = FM_ITEMS(int32_t, c->faces)[range.first + i];
-        fmVec3 corner[3];
-        for (int k = 0; k < 3; ++k)
-            corner[k] = fmContourPoint(c, 1 - side, other->faces[face].point[k]);
+        fmVec3 corner = fmFacePoint(other, face, 0);
+        double height = fmDot(other->normals[face], fmSub(local, corner));
+        if (height * height > nearestSq)
+            continue;
         fmTriangleFeature feature;
-        fmVec3 near = fmClosestOnTriangle(point, corner[0], corner[1], corner[2], &feature);
-        double distanceSq = fmDistanceSq(point, near);
+        fmVec3 near = fmClosestOnTriangle(local, corner, fmFacePoint(other, face, 1),
+                                          fmFacePoint(other, face, 2), &feature);
+        double distanceSq = fmDistanceSq(local, near);
         if (distanceSq < nearestSq) {
             nearestSq = distanceSq;
             nearest = face;

@@ -8,9 +8,9 @@
  * one; above, the list would hold many pairs that never come to touch. */
 #define NEAR_LEAST 1e-6
 #define NEAR_MOST 4e-3
-/* Pairs in a list, at most: two surfaces that lie close over more faces are searched anew every time, and
+/* Pairs of leaves in a list, at most: two surfaces that lie close over more are searched anew every time, and
  * so are the next queries. */
-#define NEAR_PAIRS 512
+#define NEAR_PAIRS 256
 #define NEAR_REST 16
 /* Sums of a few rounded lengths. */
 #define NEAR_SLACK 1e-12
@@ -53,7 +53,7 @@ static void Renew(fmNearList *list, const fmTree *a, const fmTree *b, const fmPo
     list->count = 0;
     list->path = 0;
     list->margin = margin;
-    fmTreePairs(a, b, aInB, margin, Collect, list);
+    fmTreeLeafPairs(a, b, aInB, margin, Collect, list);
     if (list->margin < 0)
         list->rest = NEAR_REST;
 }
@@ -78,7 +78,7 @@ void fmNearPairs(fmNearList *list, const fmTree *a, const fmTree *b, const fmPos
     if (list->margin < 0)
         fmTreePairsBeyond(a, b, aInB, passed, sink, context);
     else if (list->count > 0)
-        sink(context, list->pairs.items, list->count);
+        fmTreeMeetLeaves(a, b, aInB, list->pairs.items, list->count, sink, context);
 }
 
 void fmNearForget(fmNearList *list)

@@ -1,6 +1,6 @@
-/* Coherence for the fast trees: the face pairs of two meshes that were nearer than a margin when the trees
- * were last searched. Until the meshes have moved by that much against each other, all pairs that intersect
- * are among them, and the trees need not be asked. (Verlet keeps neighbours of molecules that way.) A list
+/* Coherence for the fast trees: the pairs of leaves of two meshes that were nearer than a margin when the
+ * trees were last searched. Until the meshes have moved by that much against each other, all faces that
+ * intersect are in them, and the trees need not be asked. (Verlet keeps neighbours of molecules that way.) A list
  * delivers more candidates than a search, never fewer that intersect, so it changes no answer. */
 #ifndef FM_NEAR_H
 #define FM_NEAR_H
@@ -9,7 +9,7 @@
 
 /* Zero-initialise. */
 typedef struct fmNearList {
-    fmArray pairs; /* int32_t[2]: faces of a and of b */
+    fmArray pairs; /* int32_t[2]: leaves of a and of b */
     int32_t count;
     uint64_t tree[2]; /* serials of the trees it belongs to */
     fmPose pose;      /* of the last query */

@@ -94,8 +94,10 @@ INLINE fmBoxPair *OpenNode(const fmPairQuery *query, fmBoxPair pair, int opened,
 
 /* Two leaves: the one with fewer faces is carried over, face by face, to the lanes of the other.
  * Returns what the sink says. */
-INLINE bool MeetLeaves(const fmPairQuery *query, const fmLeaf8 *leaves[2])
+INLINE bool MeetLeaves(const fmPairQuery *query, int32_t leafA, int32_t leafB)
 {
+    const fmLeaf8 *leaves[2] = {&query->sides[0].tree->leaves[leafA],
+                                &query->sides[1].tree->leaves[leafB]};
     int one = leaves[1]->count < leaves[0]->count, many = 1 - one;
     const fmLeaf8 *from = leaves[one], *to = leaves[many];
     const fmPairSide *side = &query->sides[one];
@@ -121,7 +123,19 @@ INLINE bool MeetLeaves(const fmPairQuery *query, const fmLeaf8 *leaves[2])
             pairs[count][many] = to->firstFace + __builtin_ctz(in);
             ++count;
         }
+    if (count > 0 && query->leaves) {
+        pairs[0][0] = leafA;
+        pairs[0][1] = leafB;
+        count = 1;
+    }
     return count == 0 || query->sink(query->context, pairs, count);
+}
+
+static void MeetPairs(const fmPairQuery *query, const int32_t (*pairs)[2], int count)
+{
+    for (int i = 0; i < count; ++i)
+        if (!MeetLeaves(query, pairs[i][0], pairs[i][1]))
+            return;
 }
 
 INLINE float RootSize(const fmTree *tree)
@@ -155,8 +169,7 @@ static void WalkPairs(const fmPairQuery *query)
         if (Passed(query, &pair))
             continue;
         if (pair.child[0] < 0 && pair.child[1] < 0) {
-            const fmLeaf8 *leaves[2] = {&a->leaves[~pair.child[0]], &b->leaves[~pair.child[1]]};
-            if (!MeetLeaves(query, leaves))
+            if (!MeetLeaves(query, ~pair.child[0], ~pair.child[1]))
                 break;
             continue;
         }

@@ -84,20 +84,26 @@ static fmPairSide MakeSide(const fmTree *tree, const fmPose *toOther)
     return side;
 }
 
-/* Fills in what every query of two trees has and goes; `query` has the rest. */
+/* Fills in what every query of two trees has. */
+static void PlaceTrees(fmPairQuery *query, const fmTree *a, const fmTree *b, const fmPose *aInB,
+                       double margin)
+{
+    fmPose bInA = fmInversePose(aInB);
+    margin = margin > 0 ? margin : 0;
+    double lengths = a->size + b->size + fmMaxAbs(aInB->t) + margin;
+    double slack = lengths * (DOUBLE_SLACK + 4 * RotationDefect(&aInB->r));
+    query->sides[0] = MakeSide(a, aInB);
+    query->sides[1] = MakeSide(b, &bInA);
+    query->margin = RoundUp(margin);
+    query->slack = RoundUp(slack) + FLT_MIN;
+}
+
 static void SearchPairs(fmPairQuery query, const fmTree *a, const fmTree *b, const fmPose *aInB,
                         double margin)
 {
     if (!IsFinitePose(aInB))
         return;
-    fmPose bInA = fmInversePose(aInB);
-    margin = margin > 0 ? margin : 0;
-    double lengths = a->size + b->size + fmMaxAbs(aInB->t) + margin;
-    double slack = lengths * (DOUBLE_SLACK + 4 * RotationDefect(&aInB->r));
-    query.sides[0] = MakeSide(a, aInB);
-    query.sides[1] = MakeSide(b, &bInA);
-    query.margin = RoundUp(margin);
-    query.slack = RoundUp(slack) + FLT_MIN;
+    PlaceTrees(&query, a, b, aInB, margin);
     fmKernelsCurrent()->walkPairs(&query);
 }
 
@@ -122,6 +128,22 @@ void fmTreePairsBeyond(const fmTree *a, const fmTree *b, const fmPose *aInB, con
                        fmPairSink *sink, void *context)
 {
     SearchPairs((fmPairQuery){.sink = sink, .context = context, .passed = passed}, a, b, aInB, 0);
+}
+
+void fmTreeLeafPairs(const fmTree *a, const fmTree *b, const fmPose *aInB, double margin,
+                     fmPairSink *sink, void *context)
+{
+    SearchPairs((fmPairQuery){.sink = sink, .context = context, .leaves = true}, a, b, aInB, margin);
+}
+
+void fmTreeMeetLeaves(const fmTree *a, const fmTree *b, const fmPose *aInB,
+                      const int32_t (*leaves)[2], int count, fmPairSink *sink, void *context)
+{
+    if (!IsFinitePose(aInB))
+        return;
+    fmPairQuery query = {.sink = sink, .context = context};
+    PlaceTrees(&query, a, b, aInB, 0);
+    fmKernelsCurrent()->meetLeaves(&query, leaves, count);
 }
 
 /* Hands the marked faces of a leaf to the sink; returns what it says. */

@@ -96,6 +96,13 @@ void fmTreePairsFiltered(const fmTree *a, const fmTree *b, const fmPose *aInB, d
 void fmTreePairsBeyond(const fmTree *a, const fmTree *b, const fmPose *aInB, const fmIdMap *passed,
                        fmPairSink *sink, void *context);
 
+/* In two steps: the pairs of leaves (of a, of b) with faces nearer than `margin`, and the face pairs among
+ * such leaves that may intersect, in a pose in which nothing has come nearer by more than that. */
+void fmTreeLeafPairs(const fmTree *a, const fmTree *b, const fmPose *aInB, double margin,
+                     fmPairSink *sink, void *context);
+void fmTreeMeetLeaves(const fmTree *a, const fmTree *b, const fmPose *aInB,
+                      const int32_t (*leaves)[2], int count, fmPairSink *sink, void *context);
+
 /* Faces that may touch an oriented box: centre, unit axes (rows of r are the axes), half sizes. */
 void fmTreeFaces(const fmTree *tree, fmVec3 centre, const fmMat3 *axes, fmVec3 half,
                  fmFaceSink *sink, void *context);

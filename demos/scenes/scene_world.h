@@ -106,7 +106,7 @@ typedef struct SceneWorld {
 SceneWorld *SceneWorldCreate(SceneEngine engine, const SceneSettings *settings);
 void SceneWorldDestroy(SceneWorld *world);
 
-/* Takes the mesh over. Cooking happens when an engine first needs it; a mesh an engine refuses ends the
+/* Takes the mesh over. One with holes or inside out gets the mass of the box around it. Cooking happens when an engine first needs it; a mesh an engine refuses ends the
  * program with that engine's reason. Returns the shape's index. */
 int SceneAddShape(SceneWorld *world, SceneMesh *mesh);
 
