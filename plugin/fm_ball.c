@@ -54,16 +54,36 @@ bool fmBallSpots(const fmTarget *target, const fmTouchedFaces *near, fmVec3 cent
     return true;
 }
 
+/* Out through the surface at a foot, along `out`. */
+static void pushThrough(const fmFoot *foot, fmVec3 out, fmVec3 centre, double radius, fmSpots *spots)
+{
+    double below = fmDot(out, fmSub(foot->point, centre));
+    fmSpotsAdd(spots, fmAddScaled(centre, out, 0.5 * (below - radius)), out, radius + below,
+               foot->face);
+}
+
 /* The centre is inside the mesh: out through one surface. */
 static void pushOut(const fmTarget *target, fmVec3 centre, double radius, fmSpots *spots)
 {
     fmFoot foot;
     fmVec3 out;
-    if (!fmTouchExit(target, centre, radius, &foot, &out))
-        return;
-    double below = fmDot(out, fmSub(foot.point, centre));
-    fmSpotsAdd(spots, fmAddScaled(centre, out, 0.5 * (below - radius)), out, radius + below,
-               foot.face);
+    if (fmTouchExit(target, centre, radius, &foot, &out))
+        pushThrough(&foot, out, centre, radius, spots);
+}
+
+/* The centre is outside but came, or is coming, through a wall that the ball still touches. */
+static bool pushBack(const fmTarget *target, const fmTouchedFaces *near, fmVec3 centre, double radius,
+                     fmSpots *spots)
+{
+    double nearestSq = INFINITY;
+    for (int i = 0; i < near->count; ++i)
+        nearestSq = fmin(nearestSq,
+                         fmDistanceSq(centre, fmFootOn(target->mesh, near->faces[i], centre).point));
+    fmFoot foot;
+    if (!fmTouchPassed(target, centre, radius, radius - sqrt(nearestSq), &foot))
+        return false;
+    pushThrough(&foot, target->mesh->normals[foot.face], centre, radius, spots);
+    return true;
 }
 
 int fmBallMesh(const fmTarget *target, fmVec3 centre, double radius, int limit, fmContact *contacts)
@@ -75,8 +95,10 @@ int fmBallMesh(const fmTarget *target, fmVec3 centre, double radius, int limit, 
                 &ball, &near);
 
     fmSpots spots = {.count = 0, .reach = FM_BALL_SPOT * radius};
-    bool outside = near.count > 0 ? fmBallSpots(target, &near, centre, radius, &spots)
-                                  : !fmTouchInside(target, centre);
+    bool touches = near.count > 0;
+    bool passed = touches && pushBack(target, &near, centre, radius, &spots);
+    bool outside = passed || (touches ? fmBallSpots(target, &near, centre, radius, &spots)
+                                      : !fmTouchInside(target, centre));
     fmTouchRelease(&near);
     if (!outside)
         pushOut(target, centre, radius, &spots);

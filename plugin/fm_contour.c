@@ -241,8 +241,8 @@ static bool OrderLoops(fmContour *c)
         return false;
     const fmRange *loop = c->loops.items;
     fmEvent *events = c->order.items;
-    fmCutPair *pairs = (fmCutPair *)(events + count);
-    fmKey *keys = (fmKey *)(pairs + count);
+    fmKey *keys = (fmKey *)(events + count);
+    fmCutPair *pairs = (fmCutPair *)(keys + 2 * loops); /* last: they need the least alignment */
     for (int32_t k = 0; k < c->loopCount; ++k) {
         keys[k].item = k;
         LoopStart(c->events.items, loop[k], &keys[k].key);

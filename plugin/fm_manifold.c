@@ -26,6 +26,9 @@
  * pierced plate has as many on both sides. Else they decide, as where an edge just touches a wall. Guarded by
  * the block wedged in a V. */
 #define FM_FACES_DECIDE 0.5
+/* A body through a wall is on its way out when it moves by this many thicknesses of the wall in a second: half of what error
+ * correction gives it, 0.2 of the way in a step of 0.01. Guarded by the shots at a slab. */
+#define FM_LEAVE_RATE 10.0
 /* Edges that bend by more than 20 degrees count as sharp. Cosine. */
 #define FM_SHARP_COS 0.94
 /* Facets within 2.6 degrees of the direction are in flat contact. Cosine. */
@@ -105,6 +108,7 @@ typedef struct View {
 typedef struct Patch {
     View view; /* from the centre of the events */
     const fmContour *contour;
+    const fmMotion *motion; /* b's as seen from a, or NULL */
     const fmRegion *region;
     const fmEvent *events;
     fmVec3 *low, *high; /* a's and b's inside points, then the events */
@@ -396,6 +400,50 @@ static double FacesSay(const Patch *patch, fmVec3 n)
     return sum / range.count;
 }
 
+/* The mesh that the other one goes right through: its faces lie across n. */
+static int PiercedSide(const Patch *patch, fmVec3 n)
+{
+    const fmContour *c = patch->contour;
+    fmRange range = patch->region->pairs;
+    double across[2] = {0, 0};
+    for (int32_t i = 0; i < range.count; ++i)
+        for (int side = 0; side < 2; ++side)
+            across[side] +=
+                fabs(fmDot(FaceNormal(c, side, FM_ITEMS(fmCutPair, c->pairs)[range.first + i].face[side]), n));
+    return across[1] >= across[0];
+}
+
+/* How far a mesh's box reaches from the region's centre along a direction. */
+static double ReachAlong(const Patch *patch, int side, fmVec3 direction)
+{
+    const fmContour *c = patch->contour;
+    fmVec3 centre = side == 0 ? c->aInB.t : fmVec(0, 0, 0);
+    fmVec3 local = side == 0 ? fmUnrotate(&c->aInB.r, direction) : direction;
+    fmVec3 half = fmBoxHalf(&c->mesh[side]->box);
+    return fmDot(direction, fmSub(centre, patch->view.centre)) + fabs(local.x) * half.x +
+           fabs(local.y) * half.y + fabs(local.z) * half.z;
+}
+
+/* A body right through a wall: positive when it should leave along n rather than the other way. It goes back
+ * where it came from when the motion of a step brought it through, on when it is fast on its way out, and else to
+ * the side that its centre is on. */
+static double PierceWay(const Patch *patch, fmVec3 n, double thickness)
+{
+    const fmContour *c = patch->contour;
+    int body = 1 - PiercedSide(patch, n);
+    fmVec3 way = body == 0 ? n : fmNeg(n);
+    fmVec3 velocity = {0, 0, 0}; /* of a against b */
+    if (patch->motion)
+        velocity = fmNeg(fmMotionVelocity(patch->motion, patch->view.centre));
+    double speed = fmDot(velocity, n), forward = speed > 0 ? 1 : -1;
+    double through = ReachAlong(patch, body, fmScale(way, forward)) + 0.5 * thickness;
+    if (through <= fabs(speed) * FM_ENTRY_SECONDS)
+        return -forward;
+    if (fabs(speed) >= FM_LEAVE_RATE * thickness)
+        return forward;
+    return fmDot(way, fmSub(body == 0 ? c->aInB.t : fmVec(0, 0, 0), patch->view.centre));
+}
+
 static void FindDirection(Patch *patch)
 {
     bool free = patch->region->segments.count < 3 || patch->roundness < FM_THIN_CONTOUR;
@@ -407,10 +455,9 @@ static void FindDirection(Patch *patch)
     }
     TryFacetsAndEdges(patch, &best);
     patch->view.n = best.n;
-    /* a pierced plate: the two ways along its normal are equally long; a goes back to its own side */
+    /* a pierced plate: the two ways along its normal are equally long */
     if (free && fabs(FacesSay(patch, best.n)) < FM_FACES_DECIDE) {
-        fmVec3 away = fmSub(patch->contour->aInB.t, patch->view.centre);
-        if (fmDot(patch->view.n, away) < 0 &&
+        if (PierceWay(patch, patch->view.n, best.cost) < 0 &&
             WayOut(patch, fmNeg(patch->view.n)) <= best.cost * (1 + FM_SNAP_BEND))
             patch->view.n = fmNeg(patch->view.n);
     }
@@ -1026,6 +1073,16 @@ static int FindWalls(const Patch *patch, fmVec3 ways[FM_MAX_WALLS])
     return count;
 }
 
+/* A wall that takes a longer way than the whole region does is one to go past, not to rest on. */
+static void DropLonger(const Patch *patch, SpotList *list, int first)
+{
+    for (int i = first; i < list->count;)
+        if (list->items[i].depth > patch->width)
+            list->items[i] = list->items[--list->count];
+        else
+            ++i;
+}
+
 /* Spots of the points of one mesh that are nearest to walls which have none yet. */
 static void WallPoints(const Patch *patch, int side, const fmVec3 *ways, int count, bool held[FM_MAX_WALLS],
                        SpotList *list)
@@ -1042,7 +1099,7 @@ static void WallPoints(const Patch *patch, int side, const fmVec3 *ways, int cou
                (held[w] || fmDot(FaceWay(patch, side, face), ways[w]) <= FM_FLAT_COS))
             ++w;
         Spot spot;
-        if (face < 0 || w == count || !SpotAtFace(patch, side, p, face, &spot))
+        if (face < 0 || w == count || !SpotAtFace(patch, side, p, face, &spot) || spot.depth > patch->width)
             continue;
         AddSpot(list, &spot);
         found[w] = true;
@@ -1067,6 +1124,7 @@ static bool WallSpots(const Patch *patch, SpotList *list, double *deepest)
         wall.view.v = fmCross(ways[w], wall.view.u);
         int before = list->count;
         FlatSpots(&wall, list);
+        DropLonger(patch, list, before);
         held[w] = list->count > before;
     }
     WallPoints(patch, 0, ways, count, held, list);
@@ -1168,6 +1226,7 @@ int fmManifoldBuild(fmManifold *m, const fmContour *c, int32_t r,
     const fmRegion *region = &FM_ITEMS(fmRegion, c->regions)[r];
     Patch patch = {.view = {.contour = c, .size = fmSmaller(c->mesh[0]->size, c->mesh[1]->size)},
                    .contour = c,
+                   .motion = m->motion,
                    .region = region,
                    .events = FM_ITEMS(fmEvent, c->events) + region->events.first};
     for (int32_t i = 0; i < region->events.count; ++i)

@@ -5,6 +5,7 @@
 
 #include "fm_contact.h"
 #include "fm_contour.h"
+#include "fm_motion.h"
 
 /* Contacts of one region with one direction: the four corners of a face contact. */
 #define FM_FACE_CONTACTS 4
@@ -16,6 +17,8 @@ typedef struct fmManifold {
     fmArray lowPoints, highPoints; /* a's and b's points of the region, in b's frame */
     fmArray lowFaces, highFaces;   /* faces seen along the direction */
     fmArray candidates;
+    /* b's points as seen from a, in b's frame, for the call; NULL when nothing is known to move */
+    const fmMotion *motion;
 } fmManifold;
 
 /* Writes the contacts of region r in b's frame, deepest first, and returns their number: from 1 to

@@ -2,6 +2,7 @@
 #include "fm_manifold.h"
 #include "fm_sort.h"
 #include "fm_stats.h"
+#include "fm_touch.h"
 
 /* Where two surfaces coincide, rounding draws contours around nothing. A region shallower than this
  * fraction of the smaller mesh counts only when there is no other. */
@@ -87,52 +88,31 @@ bool fmMeshesIntersectBruteForce(const fmMesh *a, const fmMesh *b, const fmPose 
 
 /* ---- one inside the other ----------------------------------------------------------------------- */
 
-/* The point of a triangle nearest to the origin. */
-static fmVec3 NearestToOrigin(fmVec3 a, fmVec3 b, fmVec3 c)
+/* The way out for `inner`, wholly inside `outer`: back where it came from when it did so just now, else towards the
+ * surface nearest to its centre; far enough to bring all of it out. `velocity` is its own against outer. All in
+ * outer's frame; the normal is the inner shape's way. False when every face was turned down. */
+static bool WayOutOfSolid(const fmSurface *outer, const fmMesh *inner, const fmPose *innerInOuter,
+                          fmVec3 velocity, fmContact *contact)
 {
-    fmVec3 n = fmCross(fmSub(b, a), fmSub(c, a));
-    double nn = fmLengthSq(n);
-    fmVec3 foot = fmScale(n, fmDot(n, a) / nn);
-    const fmVec3 corner[3] = {a, b, c};
-    bool inside = true;
-    fmVec3 best = a;
-    for (int i = 0; i < 3; ++i) {
-        fmVec3 p = corner[i], d = fmSub(corner[(i + 1) % 3], p);
-        if (fmDot(fmCross(d, fmSub(foot, p)), n) >= 0)
-            continue;
-        inside = false;
-        double t = fmClamp(-fmDot(p, d) / fmLengthSq(d), 0, 1);
-        fmVec3 q = fmAddScaled(p, d, t);
-        if (fmLengthSq(q) < fmLengthSq(best))
-            best = q;
-    }
-    return inside ? foot : best;
-}
-
-/* The shortest way out for `inner`, wholly inside `outer`: towards the surface nearest to its centre, far
- * enough to bring all of it out. In outer's frame; the normal is the inner shape's way. */
-static fmContact WayOutOfSolid(const fmMesh *outer, const fmMesh *inner, const fmPose *innerInOuter)
-{
-    fmVec3 centre = innerInOuter->t;
-    double nearestSq = DBL_MAX;
-    int32_t face = 0;
-    fmVec3 towards = {0, 0, 1};
-    for (int32_t f = 0; f < outer->faceCount; ++f) {
-        fmVec3 q = NearestToOrigin(fmSub(fmFacePoint(outer, f, 0), centre),
-                                   fmSub(fmFacePoint(outer, f, 1), centre),
-                                   fmSub(fmFacePoint(outer, f, 2), centre));
-        if (fmLengthSq(q) < nearestSq) {
-            nearestSq = fmLengthSq(q);
-            towards = q;
-            face = f;
-        }
-    }
-    double distance = sqrt(nearestSq), back = 0;
-    fmVec3 n = distance > 0 ? fmNormalize(towards) : outer->normals[face];
+    fmTarget target = {.mesh = outer->mesh,
+                       .tree = outer->tree,
+                       .motion = velocity,
+                       .keepFace = outer->keepFace,
+                       .context = outer->context};
+    fmVec3 centre = innerInOuter->t, n;
+    fmFoot foot;
+    if (!fmTouchExit(&target, centre, 0.5 * inner->size, &foot, &n))
+        return false;
     fmVec3 local = fmUnrotate(&innerInOuter->r, n);
+    double back = 0;
     for (int32_t i = 0; i < inner->pointCount; ++i)
         back = fmin(back, fmDot(local, inner->points[i]));
-    return (fmContact){.pos = centre, .normal = n, .depth = distance - back, .face1 = -1, .face2 = face};
+    *contact = (fmContact){.pos = centre,
+                           .normal = n,
+                           .depth = fmDot(n, fmSub(foot.point, centre)) - back,
+                           .face1 = 0,
+                           .face2 = foot.face};
+    return true;
 }
 
 static bool Contains(const fmSurface *outer, fmVec3 p)
@@ -143,17 +123,24 @@ static bool Contains(const fmSurface *outer, fmVec3 p)
            fmTreeContains(outer->tree, outer->mesh, p);
 }
 
-static int CollideContained(const fmSurface *a, const fmSurface *b, const fmPose *aInB,
-                            fmContact *contact)
+/* Velocity of a against b at a point of b's frame. */
+static fmVec3 VelocityAt(const fmMeshQuery *query, fmVec3 pos)
 {
-    if (Contains(b, fmTransform(aInB, a->mesh->points[0]))) {
-        *contact = WayOutOfSolid(b->mesh, a->mesh, aInB);
-        contact->face1 = 0;
-        return 1;
-    }
+    return query->motion ? fmNeg(fmMotionVelocity(&query->motion[1], pos)) : fmVec(0, 0, 0);
+}
+
+static int CollideContained(const fmSurface *a, const fmSurface *b, const fmPose *aInB,
+                            const fmMeshQuery *query, fmContact *contact)
+{
+    fmVec3 velocity = VelocityAt(query, aInB->t);
+    if (Contains(b, fmTransform(aInB, a->mesh->points[0])))
+        return WayOutOfSolid(b, a->mesh, aInB, velocity, contact);
     if (Contains(a, fmUntransform(aInB, b->mesh->points[0]))) {
         fmPose bInA = fmInversePose(aInB);
-        fmContact inner = WayOutOfSolid(a->mesh, b->mesh, &bInA);
+        fmContact inner;
+        velocity = fmNeg(fmUnrotate(&aInB->r, VelocityAt(query, fmVec(0, 0, 0))));
+        if (!WayOutOfSolid(a, b->mesh, &bInA, velocity, &inner))
+            return 0;
         *contact = (fmContact){.pos = fmTransform(aInB, inner.pos),
                                .normal = fmNeg(fmRotate(&aInB->r, inner.normal)),
                                .depth = inner.depth,
@@ -235,12 +222,6 @@ static int ShareLimit(const fmContact *found, int count, int limit, fmContact *c
 
 /* ---- motion ------------------------------------------------------------------------------------ */
 
-/* Velocity of a against b at a point of b's frame. */
-static fmVec3 VelocityAt(const fmMeshQuery *query, fmVec3 pos)
-{
-    return query->motion ? fmNeg(fmMotionVelocity(&query->motion[1], pos)) : fmVec(0, 0, 0);
-}
-
 static bool PairRecedes(const fmContour *contour, const fmMeshQuery *query, const fmCutPair *pair)
 {
     for (int side = 0; side < 2; ++side)
@@ -318,12 +299,12 @@ int fmMeshMesh(const fmSurface *a, const fmSurface *b, const fmPose *aInB, const
         if (!a->solid && !b->solid)
             return 0;
         FindContour(a, b, aInB, AllPairs, &culled, true);
-        return contour->pairCount == 0 ? CollideContained(a, b, aInB, contacts) : 0;
+        return contour->pairCount == 0 ? CollideContained(a, b, aInB, query, contacts) : 0;
     }
     if (!early || !query->anyContact) /* else the live pair is there already */
         FindContour(a, b, aInB, AllPairs, &culled, query->anyContact);
     if (contour->pairCount == 0)
-        return CollideContained(a, b, aInB, contacts);
+        return CollideContained(a, b, aInB, query, contacts);
     size_t most = (size_t)contour->regionCount * FM_REGION_CONTACTS;
     if (query->anyContact || contour->outOfMemory ||
         !fmArrayReserve(&scratch.contacts, most * sizeof(fmContact)) ||
@@ -331,6 +312,7 @@ int fmMeshMesh(const fmSurface *a, const fmSurface *b, const fmPose *aInB, const
         return FirstPairOnly(contour, contacts);
 
     fmContact *found = scratch.contacts.items;
+    scratch.manifold.motion = query->motion ? &query->motion[1] : NULL;
     int count = CollectContacts(contour, found);
     if (count == 0)
         return FirstPairOnly(contour, contacts);

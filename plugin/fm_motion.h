@@ -14,6 +14,12 @@
 
 #include "fm_mesh.h"
 
+/* A body is taken to have come in through the surface behind it when it needed no longer than this, in
+ * seconds, for its present depth: about one simulation step. Pushed out by an error reduction of 0.2 a
+ * step, it needs at least twice as long, so the way out does not turn round half-way. Guarded by the shots at a
+ * slab and at a block. */
+#define FM_ENTRY_SECONDS 0.0125
+
 /* How a rigid body moves, in the world: the velocity of one point fixed to the body, and its spin. */
 typedef struct fmTwist {
     fmVec3 point;

@@ -1,5 +1,6 @@
 #include "fm_touch.h"
 
+#include "fm_motion.h"
 #include "fm_ray.h"
 
 #include <stdlib.h>
@@ -12,10 +13,10 @@
  * and the surface's own normal is taken. */
 #define FM_FOOT_TOUCHES 1e-9
 
-/* A body is taken to have come in through the surface behind it when it needed no longer than this, in
- * seconds, for its present depth: about one simulation step. Pushed out by an error reduction of 0.2 a
- * step, it needs at least twice as long, so the way out does not turn round half-way. */
-#define FM_ENTRY_SECONDS 0.0125
+/* A body that moves towards a surface fast enough to be out in this time, in seconds, is on its way out there:
+ * error correction gives it the speed to do so in 0.05, 0.2 of the way in a step of 0.01. At rest nothing is as
+ * fast. Guarded by the shots at a slab. */
+#define FM_LEAVE_SECONDS 0.06
 
 static _Thread_local fmArray scratch;
 
@@ -318,14 +319,14 @@ static bool keepRayHit(void *context, const fmRayHit *hit)
     return !target->keepFace || target->keepFace(target->context, hit->face);
 }
 
-/* The surface that the centre, going back along its motion, leaves through. */
-static bool entrySurface(const fmTarget *target, fmVec3 centre, double extent, fmFoot *foot)
+/* The surface through which the centre leaves along a direction, within a length. */
+static bool surfaceAlong(const fmTarget *target, fmVec3 centre, fmVec3 direction, double length,
+                         fmFoot *foot)
 {
-    double speed = fmLength(target->motion), length = speed * FM_ENTRY_SECONDS - extent;
     if (!(length > 0) || !isfinite(length))
         return false;
     fmRay ray = {.from = centre,
-                 .direction = fmScale(target->motion, -1 / speed),
+                 .direction = direction,
                  .length = length,
                  .cullFront = true,
                  .keep = keepRayHit,
@@ -339,11 +340,38 @@ static bool entrySurface(const fmTarget *target, fmVec3 centre, double extent, f
     return true;
 }
 
+/* Where the centre came in, going back along its motion, when the whole body was outside a step ago. */
+static bool entrySurface(const fmTarget *target, fmVec3 centre, double extent, fmFoot *foot)
+{
+    double speed = fmLength(target->motion);
+    return speed > 0 && surfaceAlong(target, centre, fmScale(target->motion, -1 / speed),
+                                     speed * FM_ENTRY_SECONDS - extent, foot);
+}
+
+/* Where it is about to come out. Not so when the motion of a step brought it `depth` deep to where it is. */
+static bool leaveSurface(const fmTarget *target, fmVec3 centre, double extent, double depth,
+                         fmFoot *foot)
+{
+    double speed = fmLength(target->motion);
+    return speed > 0 && depth > speed * FM_ENTRY_SECONDS &&
+           surfaceAlong(target, centre, fmScale(target->motion, 1 / speed),
+                        speed * FM_LEAVE_SECONDS - extent, foot);
+}
+
+bool fmTouchPassed(const fmTarget *target, fmVec3 centre, double extent, double depth, fmFoot *foot)
+{
+    return entrySurface(target, centre, extent, foot) ||
+           leaveSurface(target, centre, extent, depth, foot);
+}
+
 bool fmTouchExit(const fmTarget *target, fmVec3 centre, double extent, fmFoot *foot, fmVec3 *normal)
 {
-    if (!entrySurface(target, centre, extent, foot) &&
-        !nearestSurface(target, centre, extent, foot))
+    fmFoot passed;
+    if (!nearestSurface(target, centre, extent, foot))
         return false;
+    double depth = extent + sqrt(fmDistanceSq(centre, foot->point));
+    if (fmTouchPassed(target, centre, extent, depth, &passed))
+        *foot = passed;
     fmVec3 out = fmNormalize(fmSub(foot->point, centre));
     *normal =
         foot->feature == FM_INSIDE || fmLengthSq(out) == 0 ? target->mesh->normals[foot->face] : out;

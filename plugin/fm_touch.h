@@ -77,6 +77,10 @@ bool fmFootPush(const fmTarget *target, const fmFoot *foot, fmVec3 d, double rad
 bool fmTouchExit(const fmTarget *target, fmVec3 centre, double extent, fmFoot *foot,
                  fmVec3 *normal);
 
+/* Did a shape, `depth` deep in the surface nearest to its centre, go through another one just now, or is it on its
+ * way out through one? Then *foot is where. `extent` as below. */
+bool fmTouchPassed(const fmTarget *target, fmVec3 centre, double extent, double depth, fmFoot *foot);
+
 /* Is p on the side of the surface that its normals point to? The nearest point of the surface tells;
  * `extent` is about how far away that is. True when there is none. */
 bool fmTouchInFront(const fmTarget *target, fmVec3 p, double extent);

@@ -54,7 +54,7 @@ int fmTurnedMake(fmTurned *turned, const fmMesh *mesh)
 
 void fmTurnedRefresh(fmTurned *turned, const fmMesh *mesh)
 {
-    /* its own arrays stay, the shared ones may have been replaced */
+    /* corners no longer run as those of the triangles; its own arrays stay, the shared ones may have been replaced */
     fmMesh own = turned->mesh;
     fmMesh *m = &turned->mesh;
     *m = *mesh;

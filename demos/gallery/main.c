@@ -68,23 +68,52 @@ static void PrintResult(const GalleryScene *scene, SceneEngine engine, const Gal
     fflush(stdout);
 }
 
+/* Cases passed of one engine in one scene, as a cell of the table; empty when it was not run. */
+static const char *Cell(const GalleryResult *r, char *text, size_t room)
+{
+    snprintf(text, room, r->cases ? "%d of %d" : "", r->casesPassed, r->cases);
+    return text;
+}
+
+/* One line for each scene, the engines side by side. */
+static void PrintTable(GalleryResult (*results)[SceneEngineCount])
+{
+    printf("\n| %-9s | %-11s | %-14s | %-9s | "
+           "%s\n|-----------|-------------|----------------|----------"
+           "-|---\n",
+           "scene", SceneEngineTitle(SceneEngineStock), SceneEngineTitle(SceneEngineBox),
+           SceneEngineTitle(SceneEngineFastMesh), "passes when");
+    for (int i = 0; i < kGallerySceneCount; ++i) {
+        char stock[32], box[32], fast[32];
+        if (!results[i][SceneEngineStock].cases && !results[i][SceneEngineFastMesh].cases)
+            continue;
+        printf("| %-9s | %-11s | %-14s | %-9s | %s\n", kGalleryScenes[i].name,
+               Cell(&results[i][SceneEngineStock], stock, sizeof stock),
+               Cell(&results[i][SceneEngineBox], box, sizeof box),
+               Cell(&results[i][SceneEngineFastMesh], fast, sizeof fast), kGalleryScenes[i].rule);
+    }
+}
+
 /* Returns how many scenes FastMesh failed. */
 static int RunScenes(const Options *options)
 {
     int failures = 0;
+    GalleryResult(*results)[SceneEngineCount] = calloc((size_t)kGallerySceneCount, sizeof *results);
     for (int i = 0; i < kGallerySceneCount; ++i) {
         const GalleryScene *scene = &kGalleryScenes[i];
         if (!IsChosen(options, scene))
             continue;
         for (int e = 0; e < SceneEngineCount; ++e) {
-            GalleryResult result;
+            GalleryResult *result = &results[i][e];
             if (!options->engines[e] || (e == SceneEngineBox && !scene->boxToo))
                 continue;
-            (options->full ? GalleryRunFull : GalleryRun)(scene, (SceneEngine)e, TellCase, &result);
-            PrintResult(scene, (SceneEngine)e, &result);
-            failures += e == SceneEngineFastMesh && result.casesPassed < result.cases;
+            (options->full ? GalleryRunFull : GalleryRun)(scene, (SceneEngine)e, TellCase, result);
+            PrintResult(scene, (SceneEngine)e, result);
+            failures += e == SceneEngineFastMesh && result->casesPassed < result->cases;
         }
     }
+    PrintTable(results);
+    free(results);
     return failures;
 }
 

@@ -39,6 +39,8 @@ static void PlaceAtRandom(dGeomID geom, uint64_t *seed, double reach)
 /* ------------------------------------------------------------------------------------------------ */
 
 #define ORDER_POSES 1000
+#define SHALLOW                                                                                    \
+    0.05 /* m: deeper, a contact's depth is what overlaps there, not the way out of all */
 
 /* Do these two contacts tell the same, seen from the two sides? */
 static bool Mirrored(const dContactGeom *c, const dContactGeom *d)
@@ -88,12 +90,12 @@ static void JudgeOrder(GalleryCase *run)
         touching += count > 0;
         different += !same;
         changed += !repeats;
-        if (!convex || count == 0)
+        int deep;
+        double way = Deepest(there, count, &deep);
+        if (!convex || count == 0 || way > SHALLOW)
             continue;
 
         /* out along the deepest contact: of two convex bodies nothing may be left */
-        int deep;
-        double way = Deepest(there, count, &deep);
         const dReal *p = dGeomGetPosition(a), *n = there[deep].normal;
         dGeomSetPosition(a, p[0] + way * n[0], p[1] + way * n[1], p[2] + way * n[2]);
         left = fmax(left, Deepest(back, dCollide(a, b, MOST, back, sizeof *back), &deep));

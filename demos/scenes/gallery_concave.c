@@ -1,5 +1,6 @@
 /* Holes, hooks and cavities: what a convex hull cannot do and ODE's trimesh does well. */
 #include <math.h>
+#include <stdlib.h>
 
 #include "gallery_scenes.h"
 #include "scene_families.h"
@@ -8,7 +9,7 @@
 #define DENSITY 1000.0 /* kg/m^3 */
 
 /* values[] of the scenes here */
-enum { MAX_SPEED, FALL_SPEED, START_ENERGY, LOWEST_ENERGY, ENERGY_RISE };
+enum { MAX_SPEED, FALL_SPEED, LAST_ENERGY, ENERGY_RISE };
 
 static double HeightError(const SceneWorld *world, int object, double height)
 {
@@ -255,13 +256,38 @@ static double ThroughPlane(const SceneWorld *world)
     return -lowest;
 }
 
+/* What the step's error correction may have added: it gives a body up to erp * depth / step of speed. */
+static double CorrectionEnergy(const SceneWorld *world)
+{
+    double *deepest = SceneReallocate(NULL, (size_t)world->objectCount * sizeof *deepest),
+           energy = 0;
+    for (int i = 0; i < world->objectCount; ++i)
+        deepest[i] = 0;
+    for (int i = 0; i < world->pairCount; ++i)
+        for (int c = 0; c < world->pairs[i].contactCount; ++c)
+            for (int k = 0; k < 2; ++k) {
+                double *d = &deepest[world->pairs[i].object[k]];
+                *d = fmax(*d, world->contacts[world->pairs[i].firstContact + c].depth);
+            }
+    for (int i = 0; i < world->objectCount; ++i) {
+        dMass mass;
+        if (!world->objects[i].body || world->objects[i].lost)
+            continue;
+        dBodyGetMass(world->objects[i].body, &mass);
+        double speed = dWorldGetERP(world->world) * deepest[i] / world->settings.step;
+        energy += 0.5 * mass.mass * speed * speed;
+    }
+    free(deepest);
+    return energy;
+}
+
 static void ObservePile(GalleryCase *run)
 {
     double energy = SceneWorldEnergy(run->world), *v = run->values;
-    if (run->world->stepCount == 1)
-        v[LOWEST_ENERGY] = v[START_ENERGY] = energy;
-    v[LOWEST_ENERGY] = fmin(v[LOWEST_ENERGY], energy);
-    v[ENERGY_RISE] = fmax(v[ENERGY_RISE], energy - v[LOWEST_ENERGY]);
+    if (run->world->stepCount > 1)
+        v[ENERGY_RISE] =
+            fmax(v[ENERGY_RISE], energy - v[LAST_ENERGY] - CorrectionEnergy(run->world));
+    v[LAST_ENERGY] = energy;
 }
 
 static void JudgePile(GalleryCase *run)
@@ -271,8 +297,7 @@ static void JudgePile(GalleryCase *run)
                  1e3 * PILE_DEEPEST);
     GalleryBelow(run, "deepest at the end", "mm", 1e3 * run->world->last.deepest,
                  1e3 * PILE_DEEPEST);
-    /* a step's correction lifts a body of 1 kg by some tenths of a millimetre: some mJ each */
-    GalleryBelow(run, "energy rise", "J", run->values[ENERGY_RISE], 0.1);
+    GalleryBelow(run, "energy beyond correction", "J", run->values[ENERGY_RISE], 1e-3);
 }
 
 void GalleryStartPile(GalleryCase *run, int index, SceneEngine engine)
@@ -289,7 +314,8 @@ void GalleryStartPile(GalleryCase *run, int index, SceneEngine engine)
         SceneAddShape(run->world, &mesh);
     }
     SceneAddPlane(run->world, 0, 0, 1, 0);
-    uint64_t seed = 1 + (uint64_t)index;
+    /* the one case of a short run, then those of a full one */
+    uint64_t seedOf = index == 0 ? 1 : (uint64_t)index, seed = seedOf;
     for (int i = 0; i < PILE; ++i) {
         /* sixteen to a layer, free of each other in any attitude */
         ScenePose pose =
@@ -299,7 +325,7 @@ void GalleryStartPile(GalleryCase *run, int index, SceneEngine engine)
         /* 10 kg/m^3: about 1 kg each */
         GalleryWatch(run, SceneAddBody(run->world, i % SceneFamilyCount, &pose, 10));
     }
-    GalleryLabel(run, "twelve of each family, seed %d", index + 1);
+    GalleryLabel(run, "twelve of each family, seed %d", (int)seedOf);
     run->seconds = 10;
     run->observe = ObservePile;
     run->judge = JudgePile;

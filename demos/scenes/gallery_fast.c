@@ -95,7 +95,10 @@ void GalleryStartShots(GalleryCase *run, int index, SceneEngine engine)
     static const char *const kShots[3] = {"sphere", "box primitive", "mesh cube"};
     static const char *const kTargets[3] = {"slab of 2 cm", "block of 1 m", "single sheet"};
     static const double kSpeeds[] = {0.5, 2, 8, 16, 20, 32, 64};
-    int shot = index / 3, target = index % 3;
+    /* cases 0 to 8, then the same from other heights and turned */
+    static const double kGaps[3] = {0.06, 0.01, 0.13};
+    int shot = index / 3 % 3, target = index % 3, turned = index / 27 % 2;
+    double gap = kGaps[index / 9 % 3];
     /* what a step carries through a thin target is nobody's contact: 20 m/s moves it by its own size */
     int speeds = target == 1 ? 7 : 5;
 
@@ -110,9 +113,9 @@ void GalleryStartShots(GalleryCase *run, int index, SceneEngine engine)
     int cubeShape = SceneAddShape(run->world, &cube);
     for (int i = 0; i < speeds; ++i) {
         /* from this high the two fastest end their first step wholly inside a block of 1 m */
-        double x = 2.0 * (i - (speeds - 1) / 2.0), high = 0.06 + SHOT_SIZE / 2;
+        double x = 2.0 * (i - (speeds - 1) / 2.0), high = gap + SHOT_SIZE / 2;
         ScenePose ground = ScenePoseAt(x, 0, target == 2 ? 0 : -thick / 2);
-        ScenePose above = ScenePoseAt(x + 0.11, 0.07, high);
+        ScenePose above = ScenePoseTurned(x + 0.11, 0.07, high, 0, 0, 1, turned ? 0.4 : 0);
         ScenePaint(run->world, SceneAddFixed(run->world, plateShape, &ground), SCENE_STILL);
         int object =
             shot == 0 ? SceneAddSphere(run->world, SHOT_SIZE / 2, x + 0.11, 0.07, high, DENSITY)
@@ -121,9 +124,11 @@ void GalleryStartShots(GalleryCase *run, int index, SceneEngine engine)
                               x + 0.11, 0.07, high, DENSITY)
                 : SceneAddBody(run->world, cubeShape, &above, DENSITY);
         ScenePaint(run->world, GalleryWatch(run, object), i % 5);
+        dBodySetQuaternion(run->world->objects[object].body, above.turn);
         dBodySetLinearVel(run->world->objects[object].body, 0, 0, -kSpeeds[i]);
     }
-    GalleryLabel(run, "%s at a %s", kShots[shot], kTargets[target]);
+    GalleryLabel(run, "%s at a %s, from %g m%s", kShots[shot], kTargets[target], gap,
+                 turned ? ", turned" : "");
     run->seconds = 3;
     run->judge = JudgeShots;
 }
