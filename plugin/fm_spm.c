@@ -605,16 +605,18 @@ bool fmSpmReject(const fmSpm *spmA, int32_t nodeA, const fmBv *moved, const fmSp
         const fmSupportPlane *p1 = fmSpmPlane(spmA, nodeA, fmUnrotate(&frame->aInB.r, d1));
         const fmSupportPlane *p2 = fmSpmPlane(spmB, nodeB, d2);
         Plane e1 = movedPlane(p1, frame), e2 = planeOf(p2);
-        /* the paper's directions first, with the paper's theorem; later ones are meant as separating axes,
-         * which needs parallel planes */
-        Verdict verdict = i > 0 ? askAxis(spmA, nodeA, spmB, nodeB, frame, d1) : VERDICT_NONE;
-        if (verdict == VERDICT_APART ||
-            (verdict == VERDICT_NONE &&
-             (nothingBehindBoth(&a, &e1, &e2, frame) || nothingBehindBoth(&b, &e2, &e1, frame))))
-            return true;
         fmVec3 difference = fmSub(e1.point, e2.point);
         if (i > 0 && fmDot(difference, d2) >= fmLengthSq(d2))
             return false; /* the samples know no nearer points: their answer would not change */
+        /* the paper's directions first, with the paper's theorem; later ones are meant as separating axes,
+         * which needs parallel planes, and points of the two sides that are apart along them */
+        if (i == 0 || fmDot(difference, d2) > 0) {
+            Verdict verdict = i > 0 ? askAxis(spmA, nodeA, spmB, nodeB, frame, d1) : VERDICT_NONE;
+            if (verdict == VERDICT_APART ||
+                (verdict == VERDICT_NONE && (nothingBehindBoth(&a, &e1, &e2, frame) ||
+                                             nothingBehindBoth(&b, &e2, &e1, frame))))
+                return true;
+        }
         simplex.point[simplex.count++] = difference;
         d2 = nearestToZero(&simplex);
         d1 = fmNeg(d2);

@@ -86,6 +86,8 @@ fmPose FigureRandomPose(uint64_t *seed, double size);
 
 /* Seconds of a clock that only runs forward. */
 double FigureClock(void);
+/* Seconds this process has computed: what others do on the machine does not count. */
+double FigureCpuClock(void);
 
 /* Ends the program with a message when a step of a build failed. */
 void FigureCheck(int status, const char *what);

@@ -286,11 +286,11 @@ static Times timeOf(const PairSet *set, const Models *models, int map, int level
     double seconds[2];
     long found = 0;
     for (int touching = 0; touching < 2; ++touching) {
-        double start = FigureClock();
+        double start = FigureCpuClock();
         for (int i = 0; i < set->count; ++i)
             if (set->pairs[i].touching == touching)
                 found += touches(set, &set->pairs[i], models, map, levels);
-        seconds[touching] = FigureClock() - start;
+        seconds[touching] = FigureCpuClock() - start;
     }
     return (Times){seconds[1], found < 0 ? 0 : seconds[0]};
 }
@@ -326,7 +326,7 @@ static void costOfTests(const PairSet *set, const Models *models, int map, doubl
     for (int round = 0; round < 3; ++round) {
         for (int what = 0; what < 2; ++what) {
             tests[what] = 0;
-            double start = FigureClock();
+            double start = FigureCpuClock();
             for (int i = 0; i < set->count; ++i) {
                 Descent d = {.set = set, .pair = &set->pairs[i], .models = models};
                 d.ask = what ? map : ASK_NOTHING;
@@ -335,7 +335,7 @@ static void costOfTests(const PairSet *set, const Models *models, int map, doubl
                 apart += nodesApart(&d, 0, 0);
                 tests[what] += what ? d.overlaps : 1;
             }
-            best[what] = fmin(best[what], FigureClock() - start);
+            best[what] = fmin(best[what], FigureCpuClock() - start);
         }
     }
     *volumes = apart < 0 ? 0 : 1e9 * best[0] / (double)tests[0];
