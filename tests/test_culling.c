@@ -24,6 +24,7 @@ static dGeomID geomWith(dSpaceID space, TestMesh mesh, int volume, int spm)
     dFastMeshOptions options = dFastMeshDefaultOptions();
     options.volume = volume;
     options.spmKind = spm;
+    options.spmLevels = 6;
     options.spmSamples = 16;
     CU_ASSERT_FATAL(dGeomFastMeshDataSetOptions(data, &options) == dFastMeshOk);
     CU_ASSERT_FATAL(TestDataRebuild(data, &mesh) == dFastMeshOk);

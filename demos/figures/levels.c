@@ -255,9 +255,9 @@ void PairSetCulling(const PairSet *set, const char *figure)
     ProgressClear();
     FigureShow(&table);
     FigureDraw(&table, &(FigurePlot){.xLabel = "levels with mappings",
-                                     .yLabel = "told apart with face mappings, %",
+                                     .yLabel = "told apart with vertex mappings, %",
                                      .byLabel = true,
-                                     .column = 5,
+                                     .column = 4,
                                      .yTo = 100});
     FigureNote("Of the pairs whose root volumes overlap, by kind of mapping; with 1: with the "
                "paper's one pair of "
