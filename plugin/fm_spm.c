@@ -490,19 +490,15 @@ static bool supportBound(const fmSpm *spm, int32_t node, fmVec3 d, double *bound
     return mixPlanes(p, q, r, d, bound) || mixPlanes(s, q, r, d, bound);
 }
 
-/* What the mappings say of a direction from a to b: that it separates, that it does not, or nothing. */
-typedef enum Verdict { VERDICT_NONE, VERDICT_APART, VERDICT_OVERLAP } Verdict;
-
-static Verdict askAxis(const fmSpm *spmA, int32_t nodeA, const fmSpm *spmB, int32_t nodeB,
-                       const fmBvFrame *frame, fmVec3 direction)
+/* Do the mappings know the unit vector d, from a to b, as a separating axis? */
+static bool axisSeparates(const fmSpm *spmA, int32_t nodeA, const fmSpm *spmB, int32_t nodeB,
+                          const fmBvFrame *frame, fmVec3 d)
 {
-    fmVec3 d = fmNormalize(direction);
     double a, b;
     if (!supportBound(spmA, nodeA, fmUnrotate(&frame->aInB.r, d), &a) ||
         !supportBound(spmB, nodeB, fmNeg(d), &b))
-        return VERDICT_NONE;
-    double gap = -b - (a + fmDot(d, frame->aInB.t));
-    return gap > frame->slack + 2 * frame->floatRound ? VERDICT_APART : VERDICT_OVERLAP;
+        return false;
+    return -b - (a + fmDot(d, frame->aInB.t)) > frame->slack + 2 * frame->floatRound;
 }
 
 /* ---- where to look next ---- */
@@ -609,14 +605,13 @@ bool fmSpmReject(const fmSpm *spmA, int32_t nodeA, const fmBv *moved, const fmSp
         if (i > 0 && fmDot(difference, d2) >= fmLengthSq(d2))
             return false; /* the samples know no nearer points: their answer would not change */
         /* the paper's directions first, with the paper's theorem; later ones are meant as separating axes,
-         * which needs parallel planes, and points of the two sides that are apart along them */
-        if (i == 0 || fmDot(difference, d2) > 0) {
-            Verdict verdict = i > 0 ? askAxis(spmA, nodeA, spmB, nodeB, frame, d1) : VERDICT_NONE;
-            if (verdict == VERDICT_APART ||
-                (verdict == VERDICT_NONE && (nothingBehindBoth(&a, &e1, &e2, frame) ||
-                                             nothingBehindBoth(&b, &e2, &e1, frame))))
-                return true;
-        }
+         * and worth a question only when the points are apart along them */
+        bool axis = i > 0 && fmDot(difference, d2) > 0;
+        if (axis && axisSeparates(spmA, nodeA, spmB, nodeB, frame, fmNormalize(d1)))
+            return true;
+        if ((axis || i == 0) &&
+            (nothingBehindBoth(&a, &e1, &e2, frame) || nothingBehindBoth(&b, &e2, &e1, frame)))
+            return true;
         simplex.point[simplex.count++] = difference;
         d2 = nearestToZero(&simplex);
         d1 = fmNeg(d2);
