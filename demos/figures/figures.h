@@ -103,5 +103,6 @@ void FigureCones(void);     /* Redon, table 1 */
 void FigurePatches(void);   /* Hampshire */
 void FigureTrees(void);     /* James: volumes, costs, builds, fronts, refitting */
 void FigureStability(void); /* velocity culling and the stability scenes */
+void FigurePiles(void);     /* the chaotic one of them, from several starts */
 
 #endif
