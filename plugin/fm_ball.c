@@ -21,7 +21,7 @@ static bool ballTouches(const void *shape, const fmMesh *mesh, int32_t face)
  * behind. */
 static bool isBehind(const fmTarget *target, const fmFoot *foot, fmVec3 centre)
 {
-    return !target->twoSided && !fmFootOnBorder(target->mesh, foot) &&
+    return !fmFootOnBorder(target->mesh, foot) &&
            fmDot(fmFootNormal(target, foot), fmSub(centre, foot->point)) < 0;
 }
 

@@ -90,17 +90,13 @@ static WayOut findWayOut(const fmTarget *target, const fmTouchedFaces *near, con
                          const bool inside[2])
 {
     WayOut best = {.face = -1, .depth = INFINITY};
-    fmVec3 centre = fmLerp(c->end[0], c->end[1], 0.5);
     for (int i = 0; i < near->count; ++i) {
         int32_t face = near->faces[i];
         if (!pierces(target->mesh, face, c->end[0], c->end[1]))
             continue;
-        fmVec3 n = fmOutward(target, face), corner = fmFacePoint(target->mesh, face, 0);
-        if (target->twoSided && fmDot(n, fmSub(centre, corner)) < 0)
-            n = fmNeg(n);
+        fmVec3 n = target->mesh->normals[face], corner = fmFacePoint(target->mesh, face, 0);
         tryWayOut(c, n, corner, face, &best);
-        if (!target->twoSided)
-            trySides(target, near, c, face, &best);
+        trySides(target, near, c, face, &best);
     }
     for (int k = 0; k < 2; ++k) {
         fmFoot foot;

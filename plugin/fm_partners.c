@@ -36,9 +36,10 @@ static fmVec3 velocityAt(dBodyID body, fmVec3 p)
     return fmVec(v[0], v[1], v[2]);
 }
 
-/* The mesh as the shapes below see it; `centre` of the partner is in the world. */
-static fmTarget targetOf(fmSide *side, fmVec3 centre)
+/* The mesh as the shapes below see it; `centre` of the partner is in the world, `extent` its half size. */
+static fmTarget targetOf(fmSide *side, fmVec3 centre, double extent)
 {
+    fmSideFace(side, centre, extent);
     fmVec3 motion = fmSub(velocityAt(dGeomGetBody(side->other), centre),
                           velocityAt(dGeomGetBody(side->geom), centre));
     return (fmTarget){
@@ -80,7 +81,7 @@ int fmCollideSphere(dGeomID mesh, dGeomID other, int flags, dContactGeom *contac
     double radius = dGeomSphereGetRadius(other);
     if (!fmSideOf(mesh, other, &side) || !fmIsFinite(centre) || !(radius > 0))
         return 0;
-    fmTarget target = targetOf(&side, centre);
+    fmTarget target = targetOf(&side, centre, radius);
     fmContact found[FM_ROUND_CONTACTS];
     int count =
         fmBallMesh(&target, fmUntransform(&side.pose, centre), radius, roundLimit(flags), found);
@@ -95,7 +96,7 @@ int fmCollideCapsule(dGeomID mesh, dGeomID other, int flags, dContactGeom *conta
     fmVec3 centre = positionOf(other), half = fmScale(axisOf(other), 0.5 * length);
     if (!fmSideOf(mesh, other, &side) || !fmIsFinite(centre) || !fmIsFinite(half) || !(radius > 0))
         return 0;
-    fmTarget target = targetOf(&side, centre);
+    fmTarget target = targetOf(&side, centre, 0.5 * length + radius);
     fmCapsule capsule = {{fmUntransform(&side.pose, fmSub(centre, half)),
                           fmUntransform(&side.pose, fmAdd(centre, half))},
                          radius};
@@ -113,7 +114,7 @@ int fmCollideCylinder(dGeomID mesh, dGeomID other, int flags, dContactGeom *cont
     if (!fmSideOf(mesh, other, &side) || !fmIsFinite(centre) || !fmIsFinite(axis) ||
         !(radius > 0) || !(length > 0))
         return 0;
-    fmTarget target = targetOf(&side, centre);
+    fmTarget target = targetOf(&side, centre, fmax(0.5 * length, radius));
     fmCylinder cylinder =
         fmCylinderMake(fmUntransform(&side.pose, centre),
                        fmNormalize(fmUnrotate(&side.pose.r, axis)), radius, 0.5 * length);
@@ -129,7 +130,8 @@ static int collideHidden(fmSide *side, const fmHidden *hidden, const fmGeom *sta
                          dContactGeom *contacts, int skip)
 {
     fmSide partner = {side->other,   side->geom,    state,
-                      &hidden->mesh, &hidden->tree, fmGeomPose(side->other, &hidden->mesh)};
+                      &hidden->mesh, &hidden->tree, fmGeomPose(side->other, &hidden->mesh),
+                      false};
     if (!fmIsFinite(partner.pose.t))
         return 0;
     return fmCollideSides(side, &partner, flags, contacts, skip);
@@ -210,7 +212,7 @@ int fmCollideHeightfield(dGeomID mesh, dGeomID other, int flags, dContactGeom *c
     const fmHidden *ground = fmHiddenHeightfield(other, &footprint);
     if (!ground)
         return 0;
-    fmSide partner = {other, mesh, &state, &ground->mesh, &ground->tree, fieldPose};
+    fmSide partner = {other, mesh, &state, &ground->mesh, &ground->tree, fieldPose, false};
     partner.pose.t = fmTransform(&fieldPose, ground->mesh.origin);
     int count = fmCollideSides(&side, &partner, flags, contacts, skip);
     for (int i = 0; i < count; ++i)

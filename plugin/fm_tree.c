@@ -5,6 +5,7 @@
 
 #include "fm_fit.h"
 #include "fm_memory.h"
+#include "fm_sheet.h"
 #include "fm_split.h"
 
 #include <assert.h>
@@ -147,9 +148,11 @@ void fmTreeRefit(fmTree *tree, const fmMesh *mesh)
 {
     assert(tree->faceCount == mesh->faceCount);
     tree->size = mesh->size;
+    tree->serial = fmNextSerial();
     Subtree whole = FitNode(tree, mesh, 0);
     fmMat3 frame = fmCloudFrame(&whole.cloud);
     tree->root = MeasureBox(mesh, whole.faces, &frame, fmVec(0, 0, 0));
+    fmSheetsMark(tree, mesh);
 }
 
 /* Nodes and leaves with links and face ranges, boxes still to come. */
@@ -159,7 +162,8 @@ static bool AllocateTree(fmTree *tree, const fmSkeleton *skeleton)
     size_t leafBytes = (size_t)skeleton->leafCount * sizeof(fmLeaf8);
     tree->nodes = fmAllocAligned(nodeBytes, 64);
     tree->leaves = fmAllocAligned(leafBytes, 64);
-    if (!tree->nodes || !tree->leaves)
+    tree->faceSheet = fmAlloc((size_t)tree->faceCount * sizeof *tree->faceSheet);
+    if (!tree->nodes || !tree->leaves || !tree->faceSheet)
         return false;
     memset(tree->nodes, 0, nodeBytes);
     memset(tree->leaves, 0, leafBytes);
@@ -217,12 +221,14 @@ void fmTreeFree(fmTree *tree)
 {
     fmFreeAligned(tree->nodes);
     fmFreeAligned(tree->leaves);
+    fmFree(tree->faceSheet, (size_t)tree->faceCount * sizeof *tree->faceSheet);
     *tree = (fmTree){0};
 }
 
 size_t fmTreeBytes(const fmTree *tree)
 {
-    return (size_t)tree->nodeCount * sizeof(fmNode8) + (size_t)tree->leafCount * sizeof(fmLeaf8);
+    return (size_t)tree->nodeCount * sizeof(fmNode8) + (size_t)tree->leafCount * sizeof(fmLeaf8) +
+           (size_t)tree->faceCount * sizeof *tree->faceSheet;
 }
 
 static fmObb LaneBox(const fmNode8 *node, int lane)
