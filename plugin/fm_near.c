@@ -7,10 +7,10 @@
 /* The margin as a fraction of the smaller mesh, at least and at most: below, rounding would matter to no
  * one; above, the list would hold many pairs that never come to touch. */
 #define NEAR_LEAST 1e-6
-#define NEAR_MOST 4e-3
+#define NEAR_MOST 2e-3
 /* Pairs of leaves in a list, at most: two surfaces that lie close over more are searched anew every time, and
  * so are the next queries. */
-#define NEAR_PAIRS 256
+#define NEAR_PAIRS 64
 #define NEAR_REST 16
 /* Sums of a few rounded lengths. */
 #define NEAR_SLACK 1e-12

@@ -25,6 +25,7 @@ const BenchJob kBenchJobs[] = {
      SceneFallTorus},
     {"scene-plane", "the pile on the plane as a whole", JobScene, SceneFallPlane},
     {"scene-torus", "the fall on the torus as a whole", JobScene, SceneFallTorus},
+    {"coherence", "a pile on the plane with and without memory of its pairs", JobMemoryOfPairs, 0},
     {"sphere", "a mesh and spheres: up to 32 contacts", JobPartner, PartnerSphere},
     {"box", "a mesh and boxes: up to 32 contacts", JobPartner, PartnerBox},
     {"capsule", "a mesh and capsules: up to 32 contacts", JobPartner, PartnerCapsule},

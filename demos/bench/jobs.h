@@ -26,6 +26,7 @@ void JobRecordedPairs(const BenchOptions *options, int variant, BenchResult *res
 void JobRecordedFloor(const BenchOptions *options, int variant, BenchResult *result);
 void JobNearMiss(const BenchOptions *options, int variant, BenchResult *result);
 void JobScene(const BenchOptions *options, int variant, BenchResult *result);
+void JobMemoryOfPairs(const BenchOptions *options, int variant, BenchResult *result);
 
 /* partners.c; the variant is a PartnerKind */
 typedef enum PartnerKind {

@@ -2,6 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <fastmesh/fastmesh.h>
+
 #include "jobs.h"
 #include "progress.h"
 #include "recording.h"
@@ -185,4 +187,63 @@ void JobScene(const BenchOptions *options, int variant, BenchResult *result)
     SceneWorldDestroy(world);
     NoteSteps(steps, r->stepCount, "boxes", false, result);
     free(steps);
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * The memory of pairs
+ */
+
+#define MEMORY_OBJECTS 100 /* at most: two worlds are simulated */
+
+/* As users of ODE who want things to rest set it, and as the gallery's pile has it. */
+static void LetRest(SceneWorld *world)
+{
+    dWorldSetContactSurfaceLayer(world->world, 1e-3);
+    world->settings.rolling = 0.01;
+}
+
+static void ForgetPairs(SceneWorld *world)
+{
+    for (int i = 0; i < world->objectCount; ++i)
+        if (world->objects[i].form == SceneFormMesh)
+            dGeomFastMeshSetCulling(world->objects[i].geom,
+                                    dFastMeshCullDefault & ~dFastMeshCullCoherence);
+}
+
+/* One simulation, with and without memory, step by step in turn. They must stay the same to the last bit. */
+void JobMemoryOfPairs(const BenchOptions *options, int variant, BenchResult *result)
+{
+    (void)variant;
+    SceneFallOptions scene = options->scene;
+    scene.kind = SceneFallPlane;
+    scene.objects = scene.objects < MEMORY_OBJECTS ? scene.objects : MEMORY_OBJECTS;
+    long steps = (long)(scene.seconds / scene.step + 0.5);
+    SceneWorld *worlds[2] = {SceneFallCreate(&scene, SceneEngineFastMesh),
+                             SceneFallCreate(&scene, SceneEngineFastMesh)};
+    LetRest(worlds[0]);
+    LetRest(worlds[1]);
+    ForgetPairs(worlds[1]);
+    double seconds[2][2] = {{0}}; /* of each world: while it falls, and at rest in the last quarter */
+    dFastMeshStats stats;
+    dFastMeshResetStats();
+    for (long i = 0; i < steps; ++i) {
+        Progress((double)i / (double)steps, "a pile with and without memory");
+        for (int turn = 0; turn < 2; ++turn) {
+            int w = (int)(i + turn) % 2;
+            SceneWorldStep(worlds[w]);
+            seconds[w][4 * i >= 3 * steps] += worlds[w]->last.narrowSeconds;
+        }
+    }
+    dFastMeshGetStats(&stats);
+    BenchSay(result, "%d objects of %d faces, %.3g s simulated; %s", scene.objects, scene.faces,
+             scene.seconds,
+             SceneWorldHash(worlds[0]) == SceneWorldHash(worlds[1])
+                 ? "the same state with and without"
+                 : "THE STATES DIFFER");
+    BenchNote(result, "%", stats.cacheTries ? 100.0 * (double)stats.cacheHits / (double)stats.cacheTries : 0,
+              "looks into the memory that helped");
+    BenchNote(result, "times", seconds[1][0] / seconds[0][0], "without memory takes, while falling");
+    BenchNote(result, "times", seconds[1][1] / seconds[0][1], "without memory takes, at rest");
+    SceneWorldDestroy(worlds[0]);
+    SceneWorldDestroy(worlds[1]);
 }

@@ -312,11 +312,10 @@ enum {
                                   it may drop a contact that still approaches: not on by default */
     dFastMeshCullSpm = 4,      /* support planes: turn near misses away before the near callback */
     dFastMeshCullPatches = 8,  /* in binary trees: one triangle answers for its patch */
-    dFastMeshCullCoherence = 16, /* remember something of a pair from call to call: in binary trees
-                                    where the last search ended, with cones the last pair of
-                                    triangles that did not recede. Other pairs have no memory, and
-                                    cacheTries stays 0: the fast tree starts at its root anew, which
-                                    costs less than keeping a place in it */
+    dFastMeshCullCoherence = 16, /* remember something of a pair of FastMesh geoms from call to call:
+                                    which parts were near, as long as the two have hardly moved; in
+                                    binary trees where the last search ended; with cones the last
+                                    pair of triangles that did not recede. Changes no contact */
     dFastMeshCullAll = 31,
     dFastMeshCullDefault = 29 /* all but cones */
 };
