@@ -105,7 +105,7 @@ static WayOut findWayOut(const fmTarget *target, const fmTouchedFaces *near, con
     for (int k = 0; k < 2; ++k) {
         fmFoot foot;
         fmVec3 n;
-        if (inside[k] && fmTouchExit(target, c->end[k], c->radius, &foot, &n))
+        if (inside[k] && fmTouchExit(target, c->end[k], c->radius, NULL, &foot, &n))
             tryWayOut(c, n, foot.point, foot.face, &best);
     }
     return best;
@@ -181,8 +181,9 @@ int fmCapsuleMesh(const fmTarget *target, const fmCapsule *c, int limit, fmConta
 
     fmSpots spots = {.count = 0, .reach = FM_CAPSULE_SPOT * c->radius};
     bool inside[2] = {false, false};
+    fmFoot nearest;
     for (int k = 0; k < 2; ++k)
-        inside[k] = near.count > 0 ? !fmBallSpots(target, &near, c->end[k], c->radius, &spots)
+        inside[k] = near.count > 0 ? !fmBallSpots(target, &near, c->end[k], c->radius, &spots, &nearest)
                                    : fmTouchInside(target, c->end[k]);
     addEdges(target, &near, c, &spots);
     WayOut out = findWayOut(target, &near, c, inside);

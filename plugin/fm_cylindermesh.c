@@ -507,7 +507,7 @@ static void pushOut(const Query *q, Result *result)
     fmFoot foot;
     fmVec3 out;
     double extent = fmin(q->c->radius, q->c->half);
-    if (!fmTouchExit(q->target, q->c->centre, extent, &foot, &out))
+    if (!fmTouchExit(q->target, q->c->centre, extent, NULL, &foot, &out))
         return;
     double low = fmCylinderLowest(q->c, out), high = fmDot(out, foot.point);
     fmVec3 pos = fmAddScaled(q->c->centre, out, 0.5 * (low + high) - fmDot(out, q->c->centre));

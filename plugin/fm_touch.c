@@ -1,5 +1,6 @@
 #include "fm_touch.h"
 
+#include "fm_nearest.h"
 #include "fm_ray.h"
 
 #include <stdlib.h>
@@ -132,13 +133,20 @@ static fmVec3 opposite(const fmMesh *mesh, int32_t face, const fmEdge *edge)
     return mesh->points[p[0]];
 }
 
+/* Does d go along w by more than rounding? */
+static bool leans(fmVec3 d, fmVec3 w)
+{
+    double along = fmDot(d, w);
+    return along > 0 && along * along > FM_SEAM_COS * FM_SEAM_COS * fmLengthSq(d) * fmLengthSq(w);
+}
+
 /* Does the direction d from the edge lean into the face? */
 static bool leansInto(const fmMesh *mesh, int32_t face, const fmEdge *edge, fmVec3 d)
 {
     fmVec3 a = mesh->points[edge->point[0]], along = fmSub(mesh->points[edge->point[1]], a);
     fmVec3 inward = fmSub(opposite(mesh, face, edge), a);
     inward = fmAddScaled(inward, along, -fmDot(inward, along) / fmLengthSq(along));
-    return fmDot(d, inward) > FM_SEAM_COS * fmLength(d) * fmLength(inward);
+    return leans(d, inward);
 }
 
 /* Is the edge part of a face that counts? */
@@ -164,11 +172,30 @@ bool fmFootIsNearest(const fmTarget *target, const fmTouchedFaces *near, const f
         const fmEdge *edge = &mesh->edges[mesh->pointEdges[i]];
         int32_t other = edge->point[0] == p ? edge->point[1] : edge->point[0];
         fmVec3 along = fmSub(mesh->points[other], mesh->points[p]);
-        if (fmDot(d, along) > FM_SEAM_COS * fmLength(d) * fmLength(along) &&
-            edgeCounts(target, near, edge))
+        if (leans(d, along) && edgeCounts(target, near, edge))
             return false;
     }
     return true;
+}
+
+bool fmFootSurelyBeaten(const fmMesh *mesh, int32_t face, fmTriangleFeature feature, fmVec3 p)
+{
+    fmFoot foot = {.face = face, .feature = feature};
+    int32_t e = fmFootEdge(mesh, &foot), point = fmFootPoint(mesh, &foot);
+    if (e >= 0) {
+        const fmEdge *edge = &mesh->edges[e];
+        int32_t other = edge->face[edge->face[0] == face];
+        return other >= 0 && leansInto(mesh, other, edge, fmSub(p, mesh->points[edge->point[0]]));
+    }
+    if (point < 0)
+        return false;
+    fmVec3 corner = mesh->points[point], d = fmSub(p, corner);
+    for (int32_t i = mesh->pointFirstEdge[point]; i < mesh->pointFirstEdge[point + 1]; ++i) {
+        const int32_t *ends = mesh->edges[mesh->pointEdges[i]].point;
+        if (leans(d, fmSub(mesh->points[ends[ends[0] == point]], corner)))
+            return true;
+    }
+    return false;
 }
 
 bool fmFootOnBorder(const fmMesh *mesh, const fmFoot *foot)
@@ -273,36 +300,25 @@ typedef struct Nearest {
     const fmTarget *target;
     fmVec3 centre;
     fmFoot foot;
-    double distanceSq;
 } Nearest;
 
-static bool nearestOf(void *context, const int32_t *faces, int count)
+static double nearestOf(void *context, int32_t face, double limitSq)
 {
     Nearest *n = context;
-    for (int i = 0; i < count; ++i) {
-        fmFoot foot = fmFootOn(n->target->mesh, faces[i], n->centre);
-        double distanceSq = fmDistanceSq(n->centre, foot.point);
-        bool better =
-            distanceSq < n->distanceSq || (distanceSq == n->distanceSq && faces[i] < n->foot.face);
-        if (better && (!n->target->keepFace || n->target->keepFace(n->target->context, faces[i]))) {
-            n->distanceSq = distanceSq;
-            n->foot = foot;
-        }
-    }
-    return true;
+    fmFoot foot = fmFootOn(n->target->mesh, face, n->centre);
+    double distanceSq = fmDistanceSq(n->centre, foot.point);
+    bool first = n->foot.face < 0 || face < n->foot.face;
+    bool better = distanceSq < limitSq || (distanceSq == limitSq && first);
+    if (!better || (n->target->keepFace && !n->target->keepFace(n->target->context, face)))
+        return limitSq;
+    n->foot = foot;
+    return distanceSq;
 }
 
-/* The nearest point of the surface, by boxes of growing size round the centre. */
-static bool nearestSurface(const fmTarget *target, fmVec3 centre, double extent, fmFoot *foot)
+bool fmTouchNearest(const fmTarget *target, fmVec3 p, double reach, fmFoot *foot)
 {
-    Nearest nearest = {.target = target, .centre = centre, .foot.face = -1, .distanceSq = INFINITY};
-    fmMat3 axes = fmIdentity();
-    double all = target->mesh->size + fmMaxAbs(centre);
-    for (double half = fmax(extent, 1e-3 * all);; half *= 2) {
-        fmTreeFaces(target->tree, centre, &axes, fmVec(half, half, half), nearestOf, &nearest);
-        if (nearest.distanceSq <= half * half || half > all)
-            break;
-    }
+    Nearest nearest = {.target = target, .centre = p, .foot.face = -1};
+    fmTreeNearest(target->tree, p, reach * reach, nearestOf, &nearest);
     *foot = nearest.foot;
     return nearest.foot.face >= 0;
 }
@@ -335,11 +351,15 @@ static bool entrySurface(const fmTarget *target, fmVec3 centre, double extent, f
     return true;
 }
 
-bool fmTouchExit(const fmTarget *target, fmVec3 centre, double extent, fmFoot *foot, fmVec3 *normal)
+bool fmTouchExit(const fmTarget *target, fmVec3 centre, double extent, const fmFoot *nearest,
+                 fmFoot *foot, fmVec3 *normal)
 {
-    if (!entrySurface(target, centre, extent, foot) &&
-        !nearestSurface(target, centre, extent, foot))
-        return false;
+    if (!entrySurface(target, centre, extent, foot)) {
+        if (nearest)
+            *foot = *nearest;
+        else if (!fmTouchNearest(target, centre, INFINITY, foot))
+            return false;
+    }
     fmVec3 out = fmNormalize(fmSub(foot->point, centre));
     *normal =
         foot->feature == FM_INSIDE || fmLengthSq(out) == 0 ? fmOutward(target, foot->face) : out;
