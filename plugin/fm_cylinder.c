@@ -2,6 +2,8 @@
 
 #include "fm_closest.h"
 
+#include <string.h>
+
 fmCylinder fmCylinderMake(fmVec3 centre, fmVec3 axis, double radius, double half)
 {
     fmVec3 u = fmAnyTangent(axis);
@@ -25,8 +27,8 @@ bool fmCylinderLine(const fmCylinder *c, fmVec3 from, fmVec3 along, double *ente
     /* between the ends */
     if (dz != 0) {
         double s = (-c->half - pz) / dz, t = (c->half - pz) / dz;
-        lo = fmin(s, t);
-        hi = fmax(s, t);
+        lo = fmSmaller(s, t);
+        hi = fmLarger(s, t);
     } else if (fabs(pz) > c->half) {
         return false;
     }
@@ -40,14 +42,21 @@ bool fmCylinderLine(const fmCylinder *c, fmVec3 from, fmVec3 along, double *ente
             return false;
         double q = -(b + copysign(sqrt(disc), b));
         double s = q / a, t = q != 0 ? k / q : 0;
-        lo = fmax(lo, fmin(s, t));
-        hi = fmin(hi, fmax(s, t));
+        lo = fmLarger(lo, fmSmaller(s, t));
+        hi = fmSmaller(hi, fmLarger(s, t));
     } else if (k > 0) {
         return false;
     }
     *enter = lo;
     *leave = hi;
     return lo <= hi;
+}
+
+bool fmCylinderHolds(const fmCylinder *c, fmVec3 p, double margin)
+{
+    fmVec3 d = fmSub(p, c->centre);
+    double along = fmDot(d, c->axis), reach = c->radius + margin;
+    return fabs(along) <= c->half + margin && fmLengthSq(d) - along * along <= reach * reach;
 }
 
 /* Keeps the part of the piece with n.x <= d. */
@@ -59,7 +68,9 @@ static void cut(fmPiece *piece, fmVec3 n, double d)
         all = fmDot(n, piece->point[i]) <= d;
     if (all)
         return;
-    fmPiece in = *piece;
+    fmPiece in;
+    memcpy(in.point, piece->point, (size_t)piece->count * sizeof *in.point);
+    in.count = piece->count;
     piece->count = 0;
     for (int i = 0; i < in.count; ++i) {
         fmVec3 p = in.point[i], q = in.point[(i + 1) % in.count];
@@ -74,7 +85,11 @@ static void cut(fmPiece *piece, fmVec3 n, double d)
 /* The part between the planes of the two ends. */
 static fmPiece betweenEnds(const fmCylinder *c, fmVec3 p, fmVec3 q, fmVec3 r, double margin)
 {
-    fmPiece piece = {.point = {p, q, r}, .count = 3};
+    fmPiece piece;
+    piece.point[0] = p;
+    piece.point[1] = q;
+    piece.point[2] = r;
+    piece.count = 3;
     double middle = fmDot(c->axis, c->centre), reach = c->half + margin;
     cut(&piece, c->axis, middle + reach);
     cut(&piece, fmNeg(c->axis), reach - middle);
@@ -105,21 +120,42 @@ static double distanceFromAxis(const fmCylinder *c, const fmPiece *piece)
 
 bool fmCylinderTouches(const fmCylinder *c, fmVec3 p, fmVec3 q, fmVec3 r, double margin)
 {
+    if (fmCylinderHolds(c, p, margin) || fmCylinderHolds(c, q, margin) ||
+        fmCylinderHolds(c, r, margin))
+        return true;
     fmPiece piece = betweenEnds(c, p, q, r, margin);
     return piece.count > 0 && distanceFromAxis(c, &piece) <= c->radius + margin;
 }
 
-void fmCylinderClip(const fmCylinder *c, fmVec3 p, fmVec3 q, fmVec3 r, double margin,
+bool fmCylinderClip(const fmCylinder *c, fmVec3 p, fmVec3 q, fmVec3 r, double margin,
                     fmPiece *piece)
 {
+    if (fmCylinderHolds(c, p, margin) && fmCylinderHolds(c, q, margin) &&
+        fmCylinderHolds(c, r, margin)) {
+        piece->point[0] = p;
+        piece->point[1] = q;
+        piece->point[2] = r;
+        piece->count = 3;
+        return true;
+    }
     *piece = betweenEnds(c, p, q, r, margin);
     /* cosines of multiples of 30 degrees; the sine is the cosine three steps back */
     static const double kCos[FM_PRISM_SIDES] = {
         1,  0.8660254037844386,  0.5,  0, -0.5, -0.8660254037844386,
         -1, -0.8660254037844386, -0.5, 0, 0.5,  0.8660254037844386};
+    /* a side cuts only where a corner is beyond it; the ends' cuts make no corner farther out */
+    double u[3] = {fmDot(c->u, fmSub(p, c->centre)), fmDot(c->u, fmSub(q, c->centre)),
+                   fmDot(c->u, fmSub(r, c->centre))};
+    double v[3] = {fmDot(c->v, fmSub(p, c->centre)), fmDot(c->v, fmSub(q, c->centre)),
+                   fmDot(c->v, fmSub(r, c->centre))};
     for (int i = 0; i < FM_PRISM_SIDES && piece->count > 0; ++i) {
         double cosine = kCos[i], sine = kCos[(i + FM_PRISM_SIDES - 3) % FM_PRISM_SIDES];
+        double out = fmLarger(fmLarger(cosine * u[0] + sine * v[0], cosine * u[1] + sine * v[1]),
+                              cosine * u[2] + sine * v[2]);
+        if (out <= c->radius + margin)
+            continue;
         fmVec3 n = fmAdd(fmScale(c->u, cosine), fmScale(c->v, sine));
         cut(piece, n, fmDot(n, c->centre) + c->radius + margin);
     }
+    return false;
 }

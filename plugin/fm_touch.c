@@ -54,8 +54,12 @@ void fmTouchFind(const fmTarget *target, fmVec3 centre, const fmMat3 *axes, fmVe
     Gather gather = {target, touches, shape, &found->storage, 0};
     fmTreeFaces(target->tree, centre, axes, half, collect, &gather);
 
+    /* the tree hands them over in this order already, unless the leaves lie otherwise */
     int32_t *faces = found->storage.items;
-    if (gather.count > 1)
+    bool ascending = true;
+    for (int i = 1; i < gather.count && ascending; ++i)
+        ascending = faces[i - 1] < faces[i];
+    if (!ascending)
         qsort(faces, (size_t)gather.count, sizeof *faces, compareFaces);
     if (target->touched && gather.count > 0)
         target->touched(target->context, faces, gather.count);
