@@ -63,9 +63,9 @@ double fmSpmRootSupport(const fmSpmRoot *root, fmVec3 d, fmVec3 *point)
         face = 4 + (d.z < 0);
         major = m.z, u = d.x, v = d.y;
     }
-    const double cells = 0.5 * (FM_SPMROOT_SIDE - 1);
-    u = (u / major + 1) * cells;
-    v = (v / major + 1) * cells;
+    const double cells = 0.5 * (FM_SPMROOT_SIDE - 1), scale = 1 / major;
+    u = (u * scale + 1) * cells;
+    v = (v * scale + 1) * cells;
     int i = (int)u, j = (int)v;
     i = i > FM_SPMROOT_SIDE - 2 ? FM_SPMROOT_SIDE - 2 : i;
     j = j > FM_SPMROOT_SIDE - 2 ? FM_SPMROOT_SIDE - 2 : j;
@@ -86,10 +86,10 @@ double fmSpmRootSupport(const fmSpmRoot *root, fmVec3 d, fmVec3 *point)
     return major * value;
 }
 
-/* What is compared: a against b, or against a box when b is NULL; all in that other side's frame. */
+/* What is compared: a against b, or against a box when b is NULL; poses take them to one frame. */
 typedef struct Rivals {
     const fmSpmRoot *a, *b;
-    const fmPose *aInB;
+    const fmPose *aPose, *bPose;
     fmVec3 center, half; /* of the box */
 } Rivals;
 
@@ -98,48 +98,56 @@ typedef struct Rivals {
 static double reachAlong(const Rivals *rivals, fmVec3 d, fmVec3 *slope)
 {
     fmVec3 p, q;
-    double along = fmSpmRootSupport(rivals->a, fmUnrotate(&rivals->aInB->r, d), &p);
-    along += fmDot(d, rivals->aInB->t);
-    double against;
+    double along = fmSpmRootSupport(rivals->a, fmUnrotate(&rivals->aPose->r, d), &p);
+    p = fmTransform(rivals->aPose, p);
     if (rivals->b) {
-        against = fmSpmRootSupport(rivals->b, fmNeg(d), &q);
+        along += fmSpmRootSupport(rivals->b, fmNeg(fmUnrotate(&rivals->bPose->r, d)), &q);
+        q = fmTransform(rivals->bPose, q);
+        along += fmDot(d, fmSub(rivals->aPose->t, rivals->bPose->t));
     } else {
         fmVec3 h = rivals->half;
         q = fmSub(rivals->center,
                   fmVec(copysign(h.x, d.x), copysign(h.y, d.y), copysign(h.z, d.z)));
-        against = -fmDot(d, q);
+        along += fmDot(d, fmSub(rivals->aPose->t, q));
     }
-    *slope = fmSub(fmTransform(rivals->aInB, p), q);
-    return along + against;
+    *slope = fmSub(p, q);
+    return along;
 }
 
+/* Supports grow with the length of their direction, so none of these is made unit; the sum of its
+ * coordinates stands for the length where more is safe. */
 static bool searchAxis(const Rivals *rivals, double margin, int steps, fmVec3 *axis)
 {
-    fmVec3 to = rivals->b ? rivals->b->center : rivals->center;
-    fmVec3 d = fmNormalize(fmSub(to, fmTransform(rivals->aInB, rivals->a->center)));
-    for (int step = 0; step <= steps && fmMaxAbs(d) > 0; ++step) {
+    fmVec3 to = rivals->b ? fmTransform(rivals->bPose, rivals->b->center) : rivals->center;
+    fmVec3 d = fmSub(to, fmTransform(rivals->aPose, rivals->a->center));
+    for (int step = 0; step <= steps; ++step) {
+        double length = fabs(d.x) + fabs(d.y) + fabs(d.z);
         fmVec3 slope;
-        if (reachAlong(rivals, d, &slope) < -margin) {
+        if (!(length > 0))
+            return false;
+        if (reachAlong(rivals, d, &slope) < -margin * length) {
             if (axis)
-                *axis = d;
+                *axis = fmNormalize(d);
             return true;
         }
         /* mirror d at the plane across the difference of the supporting points (Chung and Wang) */
-        fmVec3 r = fmNormalize(slope);
-        d = fmNormalize(fmAddScaled(d, r, -2 * fmDot(r, d)));
+        double slopeSq = fmLengthSq(slope);
+        if (!(slopeSq > 0))
+            return false;
+        d = fmAddScaled(d, slope, -2 * fmDot(slope, d) / slopeSq);
     }
     return false;
 }
 
-bool fmSpmRootsApart(const fmSpmRoot *a, const fmSpmRoot *b, const fmPose *aInB, double margin,
-                     int steps, fmVec3 *axis)
+bool fmSpmRootsApart(const fmSpmRoot *a, const fmPose *aPose, const fmSpmRoot *b,
+                     const fmPose *bPose, double margin, int steps, fmVec3 *axis)
 {
-    Rivals rivals = {.a = a, .b = b, .aInB = aInB};
+    Rivals rivals = {.a = a, .b = b, .aPose = aPose, .bPose = bPose};
     return searchAxis(&rivals, margin, steps, axis);
 }
 
 bool fmSpmRootApartFromBox(const fmSpmRoot *a, const fmPose *aInBox, const fmBox *box, int steps)
 {
-    Rivals rivals = {.a = a, .aInB = aInBox, .center = fmBoxCenter(box), .half = fmBoxHalf(box)};
+    Rivals rivals = {.a = a, .aPose = aInBox, .center = fmBoxCenter(box), .half = fmBoxHalf(box)};
     return searchAxis(&rivals, 0, steps, NULL);
 }
