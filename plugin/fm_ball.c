@@ -48,16 +48,11 @@ static void addFoot(const Feet *feet, int32_t face)
     fmSpotsAdd(feet->spots, fmAddScaled(foot.point, push, -0.5 * depth), push, depth, foot.face);
 }
 
-static void addUnlessBeaten(void *context, const fmLeafWithin *leaf)
+static void addUnlessBeaten(void *context, int32_t face, fmTriangleFeature sure)
 {
     const Feet *feet = context;
-    const fmMesh *mesh = feet->target->mesh;
-    for (unsigned in = leaf->within; in != 0; in &= in - 1) {
-        int lane = __builtin_ctz(in);
-        fmTriangleFeature sure = (fmTriangleFeature)leaf->sure[lane];
-        if (!fmFootSurelyBeaten(mesh, leaf->first + lane, sure, feet->centre))
-            addFoot(feet, leaf->first + lane);
-    }
+    if (!fmFootSurelyBeaten(feet->target->mesh, face, sure, feet->centre))
+        addFoot(feet, face);
 }
 
 static fmFoot nearestAmong(const fmTarget *target, const fmTouchedFaces *near, fmVec3 centre,
@@ -90,10 +85,13 @@ bool fmBallSpots(const fmTarget *target, const fmTouchedFaces *near, fmVec3 cent
         return false;
 
     Feet feet = {target, near, centre, radius, spots};
+    fmFeetSide side = target->twoSided   ? FM_FEET_BOTH
+                      : target->inverted ? FM_FEET_INSIDE
+                                         : FM_FEET_OUTSIDE;
     for (int i = 0; near && i < near->count; ++i)
         addFoot(&feet, near->faces[i]);
     if (!near)
-        fmTreeWithin(target->tree, centre, reach, addUnlessBeaten, &feet);
+        fmTreeFeet(target->tree, centre, reach, side, addUnlessBeaten, &feet);
     return true;
 }
 

@@ -67,13 +67,15 @@ typedef struct Found {
     WayOut out;
 } Found;
 
-/* Keeps the shorter of two ways: along normal until both ends are a radius above the foot. */
+/* Keeps the shorter of two ways, of equals that by the lower face: along normal until both ends are a
+ * radius above the foot. */
 static void tryWayOut(const fmCapsule *c, fmVec3 normal, fmVec3 foot, int32_t face, WayOut *best)
 {
     double below =
         fmax(fmDot(normal, fmSub(foot, c->end[0])), fmDot(normal, fmSub(foot, c->end[1])));
-    if (below > 0 && c->radius + below < best->depth)
-        *best = (WayOut){normal, foot, face, c->radius + below};
+    double depth = c->radius + below;
+    if (below > 0 && (depth < best->depth || (depth == best->depth && face < best->face)))
+        *best = (WayOut){normal, foot, face, depth};
 }
 
 /* Over the sides of a pierced face, at right angles to both lines: the short way for a capsule that cuts
@@ -83,8 +85,9 @@ static void trySides(const fmTarget *target, const fmTouchedFaces *near, const f
 {
     fmVec3 along = fmSub(c->end[1], c->end[0]);
     for (int i = 0; i < 3; ++i) {
-        fmVec3 a = fmFacePoint(target->mesh, face, i),
-               b = fmFacePoint(target->mesh, face, (i + 1) % 3);
+        /* as the edge has its ends, so that both its faces get the same bits */
+        const fmEdge *edge = &target->mesh->edges[target->mesh->faces[face].edge[i]];
+        fmVec3 a = target->mesh->points[edge->point[0]], b = target->mesh->points[edge->point[1]];
         fmFoot foot = {a, face, fmSideFeature(i)};
         fmVec3 n = fmNormalize(fmCross(along, fmSub(b, a)));
         if (fmDot(n, fmFootNormal(target, &foot)) < 0)
@@ -152,6 +155,24 @@ static bool addEdge(const fmTarget *target, const fmTouchedFaces *near, const fm
     return true;
 }
 
+/* The sides of a face near the line. Each edge once, from the lower face: both are as near, unless one was
+ * turned down. The seams of a flat floor push no more than the floor does, and what a valley pushes into
+ * is behind one of its faces. */
+static void addSides(const fmTarget *target, const fmTouchedFaces *near, const fmCapsule *c,
+                     int32_t face, Found *found)
+{
+    const fmMesh *mesh = target->mesh;
+    const fmEdgeKind valley = target->inverted ? FM_EDGE_CONVEX : FM_EDGE_CONCAVE;
+    for (int side = 0; side < 3; ++side) {
+        int32_t edge = mesh->faces[face].edge[side];
+        int32_t other = mesh->edges[edge].face[mesh->edges[edge].face[0] == face];
+        bool idle = mesh->edgeKind[edge] == FM_EDGE_NEUTRAL || (other >= 0 && other < face) ||
+                    (mesh->edgeKind[edge] == valley && !target->twoSided);
+        if ((!idle || target->keepFace) && addEdge(target, near, c, face, side, &found->spots))
+            found->touched = true;
+    }
+}
+
 /* Takes away what pushes against the way out. */
 static void dropAgainst(fmSpots *spots, fmVec3 out)
 {
@@ -173,12 +194,7 @@ static void addTouched(const fmTarget *target, const fmTouchedFaces *near, const
         found->inside[k] = !fmBallSpots(target, near, c->end[k], c->radius, &found->spots,
                                         &found->nearest[k]);
     for (int i = 0; i < near->count; ++i)
-        for (int side = 0; side < 3; ++side) {
-            /* the seams of a flat floor push no more than the floor does */
-            int32_t edge = mesh->faces[near->faces[i]].edge[side];
-            if (mesh->edgeKind[edge] != FM_EDGE_NEUTRAL || target->keepFace)
-                addEdge(target, near, c, near->faces[i], side, &found->spots);
-        }
+        addSides(target, near, c, near->faces[i], found);
     for (int i = 0; i < near->count; ++i)
         if (pierces(mesh, near->faces[i], c->end[0], c->end[1]))
             tryPierced(target, near, c, near->faces[i], &found->out);
@@ -192,24 +208,11 @@ typedef struct Search {
     Found *found;
 } Search;
 
-/* The sides of faces near the line, each edge once: both its faces are as near. What a valley pushes into
- * from one side is behind one of its faces. */
 static bool searchEdges(void *context, const int32_t *faces, int count)
 {
     Search *search = context;
-    const fmTarget *target = search->target;
-    const fmMesh *mesh = target->mesh;
-    const fmEdgeKind valley = target->inverted ? FM_EDGE_CONVEX : FM_EDGE_CONCAVE;
     for (int i = 0; i < count; ++i)
-        for (int side = 0; side < 3; ++side) {
-            int32_t edge = mesh->faces[faces[i]].edge[side];
-            int32_t other = mesh->edges[edge].face[mesh->edges[edge].face[0] == faces[i]];
-            if (mesh->edgeKind[edge] == FM_EDGE_NEUTRAL || (other >= 0 && other < faces[i]) ||
-                (mesh->edgeKind[edge] == valley && !target->twoSided))
-                continue;
-            if (addEdge(target, NULL, search->c, faces[i], side, &search->found->spots))
-                search->found->touched = true;
-        }
+        addSides(search->target, NULL, search->c, faces[i], search->found);
     return true;
 }
 

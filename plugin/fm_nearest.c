@@ -95,23 +95,41 @@ void fmTreeNearest(const fmTree *tree, fmVec3 p, double limitSq, fmNearestSink *
     }
 }
 
-static fmLeafWithin leafWithin(const fmLeaf8 *leaf, const fmLeafFeet *feet, double limitSq)
+/* The side or corner where the lane's foot surely lies, or FM_INSIDE. */
+static fmTriangleFeature sureFeature(const fmLeafFeet *feet, int lane)
 {
-    fmLeafWithin result = {.first = leaf->firstFace, .count = leaf->count};
-    for (int lane = 0; lane < leaf->count; ++lane) {
-        result.within |= (unsigned)!(feet->distanceSq[lane] > limitSq) << lane;
-        result.sure[lane] = FM_INSIDE;
-        for (int i = 0; i < 3; ++i) {
-            if (feet->side[i] >> lane & 1)
-                result.sure[lane] = fmSideFeature(i);
-            if (feet->corner[i] >> lane & 1)
-                result.sure[lane] = fmCornerFeature(i);
-        }
+    for (int i = 0; i < 3; ++i) {
+        if (feet->side[i] >> lane & 1)
+            return fmSideFeature(i);
+        if (feet->corner[i] >> lane & 1)
+            return fmCornerFeature(i);
     }
-    return result;
+    return FM_INSIDE;
 }
 
-void fmTreeWithin(const fmTree *tree, fmVec3 p, double radius, fmWithinSink *sink, void *context)
+/* Rounding of the test below, as a part of the distance: of its float products, of the cone's axis and
+ * cosine, and of the angle by which a foot may fail to be the nearest. */
+#define LOOK_SLACK 1e-5f
+
+/* Does the leaf look away from the point? A place of it is at most asin(radius / distance) off its origin
+ * as the point sees it, and no normal round it farther than the cone's angle from the axis. */
+static bool looksAway(const fmLeaf8 *leaf, const fmPointQuery *query, fmFeetSide side)
+{
+    float sq = query->at[0] * query->at[0] + query->at[1] * query->at[1] +
+               query->at[2] * query->at[2],
+          radiusSq = leaf->radius * leaf->radius;
+    if (side == FM_FEET_BOTH || leaf->lookCosine <= 0 || !(sq > radiusSq))
+        return false;
+    float x = leaf->look[0], y = leaf->look[1], z = leaf->look[2];
+    float along = (query->at[0] * x + query->at[1] * y + query->at[2] * z) /
+                  sqrtf(x * x + y * y + z * z);
+    float sine = sqrtf(1 - leaf->lookCosine * leaf->lookCosine);
+    return (side == FM_FEET_OUTSIDE ? along : -along) <
+           leaf->lookCosine * sqrtf(sq - radiusSq) - sine * leaf->radius - LOOK_SLACK * sqrtf(sq);
+}
+
+void fmTreeFeet(const fmTree *tree, fmVec3 p, double radius, fmFeetSide side, fmFootSink *sink,
+                void *context)
 {
     if (!fmIsFinite(p))
         return;
@@ -139,9 +157,11 @@ void fmTreeWithin(const fmTree *tree, fmVec3 p, double radius, fmWithinSink *sin
         const fmLeaf8 *leaf = &tree->leaves[~child];
         fmLeafFeet feet;
         seenFrom(p, leaf->origin, &query);
+        if (looksAway(leaf, &query, side))
+            continue;
         kernels->pointLeaf(leaf, &query, &feet);
-        fmLeafWithin result = leafWithin(leaf, &feet, limitSq);
-        if (result.within)
-            sink(context, &result);
+        for (int lane = 0; lane < leaf->count; ++lane)
+            if (!(feet.distanceSq[lane] > limitSq))
+                sink(context, leaf->firstFace + lane, sureFeature(&feet, lane));
     }
 }

@@ -14,18 +14,17 @@ typedef double fmNearestSink(void *context, int32_t face, double limitSq);
  * depends on the mesh and the point alone. */
 void fmTreeNearest(const fmTree *tree, fmVec3 p, double limitSq, fmNearestSink *sink, void *context);
 
-/* The faces [first, first + count) of a leaf: bit i of `within` tells that face first + i may be within the
- * radius, sure[i] the feature on which its point nearest to p surely lies; FM_INSIDE when it might lie
- * anywhere. */
-typedef struct fmLeafWithin {
-    int32_t first;
-    int count;
-    unsigned within;
-    uint8_t sure[FM_LANES]; /* fmTriangleFeature */
-} fmLeafWithin;
-typedef void fmWithinSink(void *context, const fmLeafWithin *leaf);
+/* Told of a face and of the feature on which its point nearest to p surely lies; FM_INSIDE when it might
+ * lie anywhere. */
+typedef void fmFootSink(void *context, int32_t face, fmTriangleFeature sure);
 
-/* Every face not farther than `radius`, and few others; in the order of the tree. */
-void fmTreeWithin(const fmTree *tree, fmVec3 p, double radius, fmWithinSink *sink, void *context);
+/* On which side of the faces p may be for a foot to count. */
+typedef enum fmFeetSide { FM_FEET_BOTH, FM_FEET_OUTSIDE, FM_FEET_INSIDE } fmFeetSide;
+
+/* The faces not farther than `radius` of which the point nearest to p may also be the nearest of the
+ * surface round it, seen from that side, and some others; in the order of the tree. Left out are whole
+ * leaves that look another way (fmLeaf8). */
+void fmTreeFeet(const fmTree *tree, fmVec3 p, double radius, fmFeetSide side, fmFootSink *sink,
+                void *context);
 
 #endif

@@ -1,8 +1,14 @@
 #include "fm_spmroot.h"
 
-/* Support values are computed in double and kept in float, rounded up. The weights are rounded too: this
- * many float ulps of the value cover both. */
-#define FM_SUPPORT_ROUND (4 * FLT_EPSILON)
+#include "fm_simd.h"
+
+/* Support values are computed in float: points, directions and the sum of three products are off by an
+ * ulp of the largest coordinate each, ten in all at most; the weights of a lookup, in double, by less.
+ * Guarded by test_spm: "the root table is a bound". */
+#define FM_SUPPORT_ROUND (16 * FLT_EPSILON)
+
+/* Samples along a row, padded to whole vectors. */
+#define ROW_GROUPS ((FM_SPMROOT_SIDE + 3) / 4)
 
 /* Coordinate i = 0..2 of a cube face's own frame: its outward axis, then the two the table runs along.
  * Directions of the table are not normalised: along the outward axis they are 1. */
@@ -18,34 +24,56 @@ static double sampleAt(int i)
     return 2.0 * i / (FM_SPMROOT_SIDE - 1) - 1;
 }
 
+/* The largest values of base + slope * sample along a row, and the least. */
+typedef struct Row {
+    fmFloat4 most[ROW_GROUPS], least[ROW_GROUPS];
+} Row;
+
+static void stretchRow(Row *row, const fmFloat4 samples[ROW_GROUPS], float base, float slope)
+{
+    for (int g = 0; g < ROW_GROUPS; ++g) {
+        fmFloat4 along = samples[g] * slope + base;
+        row->most[g] = fmMax4(row->most[g], along);
+        row->least[g] = fmMin4(row->least[g], along);
+    }
+}
+
+/* One pass over the points fills row j of a cube face and, what is least being the most the other way, the
+ * row opposite to it. */
+static void buildRows(fmSpmRoot *root, const fmVec3 *points, int32_t count, int face, int j,
+                      double round)
+{
+    fmFloat4 samples[ROW_GROUPS] = {0};
+    Row row;
+    for (int g = 0; g < ROW_GROUPS; ++g) {
+        for (int k = 0; k < 4; ++k)
+            samples[g][k] = (float)sampleAt(4 * g + k);
+        row.least[g] = (fmFloat4){INFINITY, INFINITY, INFINITY, INFINITY};
+        row.most[g] = -row.least[g];
+    }
+    for (int32_t p = 0; p < count; ++p)
+        stretchRow(&row, samples,
+                   (float)(faceCoordinate(face, 0, points[p]) +
+                           sampleAt(j) * faceCoordinate(face, 2, points[p])),
+                   (float)faceCoordinate(face, 1, points[p]));
+    const int last = FM_SPMROOT_SIDE - 1;
+    for (int i = 0; i <= last; ++i) {
+        root->support[face][j][i] = (float)((double)row.most[i / 4][i % 4] + round);
+        root->support[face + 1][last - j][last - i] =
+            (float)(round - (double)row.least[i / 4][i % 4]);
+    }
+}
+
 void fmSpmRootBuild(fmSpmRoot *root, const fmVec3 *points, int32_t count)
 {
     fmBox box = fmEmptyBox();
-    double largest = 0;
-    for (int32_t p = 0; p < count; ++p) {
+    for (int32_t p = 0; p < count; ++p)
         fmBoxAdd(&box, points[p]);
-        largest = fmax(largest, fmMaxAbs(points[p]));
-    }
+    double largest = fmLarger(fmMaxAbs(box.lo), fmMaxAbs(box.hi));
     root->center = fmBoxCenter(&box);
-    for (int face = 0; face < 6; ++face) {
-        for (int j = 0; j < FM_SPMROOT_SIDE; ++j) {
-            /* a row at a time: its directions differ in one coordinate only */
-            double most[FM_SPMROOT_SIDE];
-            for (int i = 0; i < FM_SPMROOT_SIDE; ++i)
-                most[i] = -DBL_MAX;
-            for (int32_t p = 0; p < count; ++p) {
-                double row = faceCoordinate(face, 0, points[p]) +
-                             sampleAt(j) * faceCoordinate(face, 2, points[p]);
-                double slope = faceCoordinate(face, 1, points[p]);
-                for (int i = 0; i < FM_SPMROOT_SIDE; ++i) {
-                    double along = row + sampleAt(i) * slope;
-                    most[i] = along > most[i] ? along : most[i];
-                }
-            }
-            for (int i = 0; i < FM_SPMROOT_SIDE; ++i)
-                root->support[face][j][i] = (float)(most[i] + FM_SUPPORT_ROUND * largest);
-        }
-    }
+    for (int face = 0; face < 6; face += 2)
+        for (int j = 0; j < FM_SPMROOT_SIDE; ++j)
+            buildRows(root, points, count, face, j, FM_SUPPORT_ROUND * largest);
 }
 
 double fmSpmRootSupport(const fmSpmRoot *root, fmVec3 d, fmVec3 *point)

@@ -97,6 +97,71 @@ static void StoreLane(fmNode8 *node, int lane, const fmObb *box)
     node->radius = fmaxf(node->radius, RoundUp(fmLength(FromFloats(box->center))));
 }
 
+/* Narrower than this, cosine of 80 degrees, or no cone at all: a wider one tells little. */
+#define LOOK_WIDEST 0.17
+
+/* Rounding of the normals and of the axis. Guarded by test_round: "the search finds what the list finds". */
+#define LOOK_SLACK 1e-6
+
+/* The points of a leaf, each once; returns their number. */
+static int LeafPoints(const fmLeaf8 *leaf, const fmMesh *mesh, int32_t points[3 * FM_LANES])
+{
+    int count = 0;
+    for (int32_t f = leaf->firstFace; f < leaf->firstFace + leaf->count; ++f)
+        for (int corner = 0; corner < 3; ++corner) {
+            int32_t p = mesh->faces[f].point[corner];
+            int i = 0;
+            while (i < count && points[i] != p)
+                ++i;
+            points[i] = p;
+            count += i == count;
+        }
+    return count;
+}
+
+/* The sum of the normals of all faces round a point, and the least of their cosines to an axis, joined to
+ * what is there. False at a border, beyond which nothing is known. */
+typedef struct Look {
+    fmVec3 sum, axis;
+    double least;
+} Look;
+
+static bool LookRound(const fmMesh *mesh, int32_t p, Look *look)
+{
+    for (int32_t i = mesh->pointFirstEdge[p]; i < mesh->pointFirstEdge[p + 1]; ++i) {
+        const fmEdge *edge = &mesh->edges[mesh->pointEdges[i]];
+        if (mesh->edgeKind[mesh->pointEdges[i]] == FM_EDGE_BORDER)
+            return false;
+        fmVec3 n = mesh->normals[edge->face[edge->point[0] != p]];
+        look->sum = fmAdd(look->sum, n);
+        look->least = fmSmaller(look->least, fmDot(look->axis, n));
+    }
+    return true;
+}
+
+static void FitLook(fmLeaf8 *leaf, const fmMesh *mesh)
+{
+    int32_t points[3 * FM_LANES];
+    int count = LeafPoints(leaf, mesh, points);
+    Look look = {.least = 0};
+    leaf->lookCosine = 0;
+    for (int i = 0; i < count; ++i)
+        if (!LookRound(mesh, points[i], &look))
+            return;
+    if (!(fmMaxAbs(look.sum) > 0))
+        return;
+    fmVec3 scaled = fmScale(look.sum, INT8_MAX / fmMaxAbs(look.sum));
+    leaf->look[0] = (int8_t)rint(scaled.x);
+    leaf->look[1] = (int8_t)rint(scaled.y);
+    leaf->look[2] = (int8_t)rint(scaled.z);
+    look.axis = fmNormalize(fmVec(leaf->look[0], leaf->look[1], leaf->look[2]));
+    look.least = 1;
+    for (int i = 0; i < count; ++i)
+        LookRound(mesh, points[i], &look);
+    if (look.least > LOOK_WIDEST)
+        leaf->lookCosine = (float)(look.least - LOOK_SLACK);
+}
+
 static Subtree FitLeaf(fmLeaf8 *leaf, const fmMesh *mesh)
 {
     Subtree subtree = {fmEmptyCloud(), {leaf->firstFace, leaf->firstFace + leaf->count}};
@@ -104,6 +169,7 @@ static Subtree FitLeaf(fmLeaf8 *leaf, const fmMesh *mesh)
         fmCloudAdd(&subtree.cloud, fmFacePoint(mesh, f, 0), fmFacePoint(mesh, f, 1),
                    fmFacePoint(mesh, f, 2));
     OriginOf(&subtree.cloud, leaf->origin);
+    FitLook(leaf, mesh);
     leaf->radius = 0;
     for (int lane = 0; lane < FM_LANES; ++lane) {
         int32_t face = leaf->firstFace + (lane < leaf->count ? lane : leaf->count - 1);
