@@ -17,11 +17,19 @@ double fmCylinderLowest(const fmCylinder *c, fmVec3 n)
            sqrt(fmax(0, 1 - along * along)) * c->radius;
 }
 
-bool fmCylinderLine(const fmCylinder *c, fmVec3 from, fmVec3 along, double *enter, double *leave)
+fmCylinderFall fmCylinderFallMake(const fmCylinder *c, fmVec3 along)
 {
+    double x = fmDot(along, c->u), y = fmDot(along, c->v);
+    return (fmCylinderFall){c, x, y, fmDot(along, c->axis), x * x + y * y};
+}
+
+bool fmCylinderFallLine(const fmCylinderFall *fall, fmVec3 from, double pull, double *enter,
+                        double *leave)
+{
+    const fmCylinder *c = fall->c;
     fmVec3 p = fmSub(from, c->centre);
-    double px = fmDot(p, c->u), py = fmDot(p, c->v), pz = fmDot(p, c->axis);
-    double dx = fmDot(along, c->u), dy = fmDot(along, c->v), dz = fmDot(along, c->axis);
+    double px = fmDot(p, c->u) * (1 - pull), py = fmDot(p, c->v) * (1 - pull);
+    double pz = fmDot(p, c->axis), dz = fall->z;
     double lo = -INFINITY, hi = INFINITY;
 
     /* between the ends */
@@ -34,7 +42,7 @@ bool fmCylinderLine(const fmCylinder *c, fmVec3 from, fmVec3 along, double *ente
     }
 
     /* within the wall: a quadratic, solved without cancellation */
-    double a = dx * dx + dy * dy, b = px * dx + py * dy;
+    double a = fall->flatSq, b = px * fall->x + py * fall->y;
     double k = px * px + py * py - c->radius * c->radius;
     if (a > 0) {
         double disc = b * b - a * k;
@@ -50,6 +58,12 @@ bool fmCylinderLine(const fmCylinder *c, fmVec3 from, fmVec3 along, double *ente
     *enter = lo;
     *leave = hi;
     return lo <= hi;
+}
+
+bool fmCylinderLine(const fmCylinder *c, fmVec3 from, fmVec3 along, double *enter, double *leave)
+{
+    fmCylinderFall fall = fmCylinderFallMake(c, along);
+    return fmCylinderFallLine(&fall, from, 0, enter, leave);
 }
 
 bool fmCylinderHolds(const fmCylinder *c, fmVec3 p, double margin)

@@ -30,6 +30,16 @@ double fmCylinderLowest(const fmCylinder *c, fmVec3 n);
 /* The interval [*enter, *leave] of t with from + along * t in the cylinder; false when there is none. */
 bool fmCylinderLine(const fmCylinder *c, fmVec3 from, fmVec3 along, double *enter, double *leave);
 
+/* The same question for many lines along one direction: made ready once. */
+typedef struct fmCylinderFall {
+    const fmCylinder *c;
+    double x, y, z, flatSq; /* the direction in the cylinder's axes; x x + y y */
+} fmCylinderFall;
+fmCylinderFall fmCylinderFallMake(const fmCylinder *c, fmVec3 along);
+/* From p drawn towards the axis by the fraction `pull` of its distance. */
+bool fmCylinderFallLine(const fmCylinderFall *fall, fmVec3 p, double pull, double *enter,
+                        double *leave);
+
 /* Is the point not farther than `margin` beyond the ends and the wall? */
 bool fmCylinderHolds(const fmCylinder *c, fmVec3 p, double margin);
 

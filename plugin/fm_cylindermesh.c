@@ -54,7 +54,7 @@
 /* A rim point lower than the fixed ones by less than this, in radii, adds nothing but unrest. */
 #define FM_RIM_TILT 1e-4
 
-/* Points are moved this far towards the axis, in radii, before a line along the wall is drawn. */
+/* Points are moved towards the axis by this part of their distance before a line along the wall is drawn. */
 #define FM_WALL_PULL 1e-6
 
 /* Golden section search: the share cut off each time. On an edge it ends at this length, in radii: a peak
@@ -106,6 +106,7 @@ typedef struct Query {
     fmArray shadows;    /* Shadow, of one region */
     fmArray stretches;  /* Stretch, of one region */
     fmArray candidates; /* Candidate, of one region */
+    fmIdMap *ids;       /* of faces, points or edges: no longer than a function runs */
     int partCount, candidateCount;
 } Query;
 
@@ -116,11 +117,12 @@ typedef struct Region {
     fmVec3 mean; /* unit, or zero */
     fmVec3 normal;
     double depth, score;
+    fmCylinderFall fall; /* along the normal, once that is chosen */
 } Region;
 
 static _Thread_local fmArray partScratch, pointScratch, shadowScratch, stretchScratch,
     candidateScratch;
-static _Thread_local fmIdMap idScratch; /* of a face or a point, no longer than a function runs */
+static _Thread_local fmIdMap idScratch;
 
 void fmCylinderReleaseScratch(void)
 {
@@ -162,7 +164,7 @@ static bool joinParts(Query *q)
 {
     const fmMesh *mesh = q->target->mesh;
     Part *parts = q->parts.items;
-    fmIdMap *known = &idScratch;
+    fmIdMap *known = q->ids;
     fmIdMapClear(known);
     for (int i = 0; i < q->partCount; ++i) {
         bool added;
@@ -229,6 +231,46 @@ static bool takeParts(Query *q, const fmTouchedFaces *near)
 
 /* ---- the direction of a region ---- */
 
+/* The part of an edge that lies in the cylinder, as parameters from 0 to 1. */
+static bool edgeInside(const Query *q, fmVec3 a, fmVec3 b, double *enter, double *leave)
+{
+    fmCylinder grown = *q->c;
+    grown.radius += q->margin;
+    grown.half += q->margin;
+    if (!fmCylinderLine(&grown, a, fmSub(b, a), enter, leave))
+        return false;
+    *enter = fmLarger(*enter, 0);
+    *leave = fmSmaller(*leave, 1);
+    return *enter <= *leave;
+}
+
+/* The part of a face in the cylinder. Of a small one, with corners inside and outside, what the places say
+ * where its sides go out. True when it is all of the face. */
+static bool cutPart(const Query *q, const Part *part, bool small, fmPiece *piece)
+{
+    const fmMesh *mesh = q->target->mesh;
+    fmVec3 corner[3];
+    bool in[3];
+    int inside = 0;
+    for (int i = 0; i < 3; ++i) {
+        corner[i] = fmFacePoint(mesh, part->face, i);
+        in[i] = fmCylinderHolds(q->c, corner[i], q->margin);
+        inside += in[i];
+    }
+    if (inside == 0 || (inside < 3 && !small))
+        return fmCylinderClip(q->c, corner[0], corner[1], corner[2], q->margin, piece);
+    piece->count = 0;
+    for (int i = 0; i < 3; ++i) {
+        int next = (i + 1) % 3;
+        double enter, leave;
+        if (in[i])
+            piece->point[piece->count++] = corner[i];
+        if (in[i] != in[next] && edgeInside(q, corner[i], corner[next], &enter, &leave))
+            piece->point[piece->count++] = fmLerp(corner[i], corner[next], in[i] ? leave : enter);
+    }
+    return inside == 3;
+}
+
 /* Cuts the faces with the cylinder; sums up their areas. */
 static bool measure(Query *q, Region *region)
 {
@@ -240,13 +282,12 @@ static bool measure(Query *q, Region *region)
         return false;
     fmVec3 *points = q->points.items;
     region->pointCount = 0;
-    fmIdMap *known = &idScratch;
+    bool many = region->last - region->first > FM_CYLINDER_FACES;
+    fmIdMap *known = q->ids;
     fmIdMapClear(known);
     for (Part *part = region->first; part < region->last; ++part) {
         fmPiece piece;
-        part->whole =
-            fmCylinderClip(q->c, fmFacePoint(mesh, part->face, 0), fmFacePoint(mesh, part->face, 1),
-                           fmFacePoint(mesh, part->face, 2), q->margin, &piece);
+        part->whole = cutPart(q, part, many, &piece);
         fmVec3 twice = {0, 0, 0};
         for (int i = 0; i < piece.count; ++i) {
             bool fresh = true; /* faces share their corners: each once */
@@ -350,19 +391,6 @@ static void tryRidge(const Query *q, Region *region, fmVec3 point, fmVec3 from, 
         }
     }
     tryNormal(q, region, between(from, to, 0.5 * (lo + hi)), FM_OWN_COST);
-}
-
-/* The part of an edge that lies in the cylinder, as parameters from 0 to 1. */
-static bool edgeInside(const Query *q, fmVec3 a, fmVec3 b, double *enter, double *leave)
-{
-    fmCylinder grown = *q->c;
-    grown.radius += q->margin;
-    grown.half += q->margin;
-    if (!fmCylinderLine(&grown, a, fmSub(b, a), enter, leave))
-        return false;
-    *enter = fmLarger(*enter, 0);
-    *leave = fmSmaller(*leave, 1);
-    return *enter <= *leave;
 }
 
 /* The normal on the other side of an edge; at a border, the way out in the plane of the face. */
@@ -469,12 +497,7 @@ static void addCandidate(Query *q, fmVec3 pos, double depth, int32_t face)
 static double depthBelow(const Query *q, const Region *region, fmVec3 p)
 {
     double enter, leave;
-    fmVec3 toAxis = fmSub(q->c->centre, p);
-    toAxis = fmAddScaled(toAxis, q->c->axis, -fmDot(toAxis, q->c->axis));
-    double length = fmLength(toAxis);
-    if (length > 0)
-        p = fmAddScaled(p, toAxis, FM_WALL_PULL * q->c->radius / length);
-    if (!fmCylinderLine(q->c, p, region->normal, &enter, &leave))
+    if (!fmCylinderFallLine(&region->fall, p, FM_WALL_PULL, &enter, &leave))
         return 0;
     return enter > q->margin || leave < 0 ? -INFINITY : fmClamp(-enter, 0, region->depth);
 }
@@ -617,7 +640,7 @@ static double addEnd(Query *q, const Region *region, const Stretch *e, bool last
     fmVec3 p = fmLerp(e->a, e->b, t);
     bool added = true;
     if (t == (last ? 1 : 0))
-        fmIdMapAdd(&idScratch, (uint64_t)point, 0, &added);
+        fmIdMapAdd(q->ids, (uint64_t)point, 0, &added);
     return added ? addMeshPoint(q, region, p, e->face) : depthBelow(q, region, p);
 }
 
@@ -655,7 +678,7 @@ static void addEdges(Query *q, const Region *region)
     Stretch *stretches = q->stretches.items;
     double deepest = 0;
     int count = 0;
-    fmIdMapClear(&idScratch);
+    fmIdMapClear(q->ids);
     for (const Part *part = region->first; part < region->last; ++part)
         for (int side = 0; side < 3; ++side)
             count += takeStretch(q, region, part, side, &stretches[count], &deepest);
@@ -680,7 +703,7 @@ static void addCorners(Query *q, const Region *region)
     const fmMesh *mesh = q->target->mesh;
     double deepest = -1, depth;
     int32_t low = -1;
-    fmIdMap *known = &idScratch;
+    fmIdMap *known = q->ids;
     fmIdMapClear(known);
     for (const Part *part = region->first; part < region->last; ++part) {
         const fmFace *face = &mesh->faces[part->face];
@@ -768,6 +791,15 @@ typedef struct Result {
     int count;
 } Result;
 
+/* How deep the region of a contact is: it has its deepest contact first. */
+static double regionDepth(const Result *result, const fmContact *contact)
+{
+    const fmContact *first = result->contacts;
+    while (first->region != contact->region)
+        ++first;
+    return first->depth;
+}
+
 /* Two regions that push against each other with matter between them are both sides of something thin
  * that the cylinder pierces: the shallower one is right. Others squeeze it and both count. */
 static void dropPierced(Result *result)
@@ -777,7 +809,7 @@ static void dropPierced(Result *result)
             const fmContact *a = &result->contacts[i], *b = &result->contacts[j];
             fmVec3 out = fmNeg(a->normal);
             if (a->region == b->region || fmDot(a->normal, b->normal) > -0.5 ||
-                a->depth > b->depth ||
+                regionDepth(result, a) > regionDepth(result, b) ||
                 fmDot(out, fmSub(fmAddScaled(a->pos, out, 0.5 * a->depth),
                                  fmAddScaled(b->pos, b->normal, -0.5 * b->depth))) <= 0)
                 continue;
@@ -797,6 +829,7 @@ static void addRegion(Query *q, Part *first, Part *last, int32_t number, Result 
     if (result->count + FM_REGION_KEPT > (int)FM_COUNT_OF(result->contacts) || !measure(q, &region))
         return;
     chooseNormal(q, &region);
+    region.fall = fmCylinderFallMake(q->c, region.normal);
     q->candidateCount = 0;
     addRims(q, &region);
     if (last - first > FM_CYLINDER_FACES)
@@ -824,6 +857,7 @@ int fmCylinderMesh(const fmTarget *target, const fmCylinder *c, int limit, fmCon
     Query q = {.target = target,
                .c = c,
                .margin = FM_TOUCH_MARGIN * c->radius,
+               .ids = &idScratch,
                .parts = fmScratchTake(&partScratch),
                .points = fmScratchTake(&pointScratch),
                .shadows = fmScratchTake(&shadowScratch),
