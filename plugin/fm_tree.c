@@ -119,47 +119,41 @@ static int LeafPoints(const fmLeaf8 *leaf, const fmMesh *mesh, int32_t points[3 
     return count;
 }
 
-/* The sum of the normals of all faces round a point, and the least of their cosines to an axis, joined to
- * what is there. False at a border, beyond which nothing is known. */
-typedef struct Look {
-    fmVec3 sum, axis;
-    double least;
-} Look;
-
-static bool LookRound(const fmMesh *mesh, int32_t p, Look *look)
+/* The least cosine between the axis and the normals of all faces round a point; -1 at a border, beyond which
+ * nothing is known. */
+static double LeastRound(const fmMesh *mesh, int32_t p, fmVec3 axis)
 {
+    double least = 1;
     for (int32_t i = mesh->pointFirstEdge[p]; i < mesh->pointFirstEdge[p + 1]; ++i) {
         const fmEdge *edge = &mesh->edges[mesh->pointEdges[i]];
         if (mesh->edgeKind[mesh->pointEdges[i]] == FM_EDGE_BORDER)
-            return false;
-        fmVec3 n = mesh->normals[edge->face[edge->point[0] != p]];
-        look->sum = fmAdd(look->sum, n);
-        look->least = fmSmaller(look->least, fmDot(look->axis, n));
+            return -1;
+        /* one face of each edge, on the same side seen from the point: all faces round it */
+        least = fmSmaller(least, fmDot(axis, mesh->normals[edge->face[edge->point[0] != p]]));
     }
-    return true;
+    return least;
 }
 
 static void FitLook(fmLeaf8 *leaf, const fmMesh *mesh)
 {
-    int32_t points[3 * FM_LANES];
-    int count = LeafPoints(leaf, mesh, points);
-    Look look = {.least = 0};
+    fmVec3 sum = {0, 0, 0};
+    for (int32_t f = leaf->firstFace; f < leaf->firstFace + leaf->count; ++f)
+        sum = fmAdd(sum, mesh->normals[f]);
     leaf->lookCosine = 0;
-    for (int i = 0; i < count; ++i)
-        if (!LookRound(mesh, points[i], &look))
-            return;
-    if (!(fmMaxAbs(look.sum) > 0))
+    if (!(fmMaxAbs(sum) > 0))
         return;
-    fmVec3 scaled = fmScale(look.sum, INT8_MAX / fmMaxAbs(look.sum));
+    fmVec3 scaled = fmScale(sum, INT8_MAX / fmMaxAbs(sum));
     leaf->look[0] = (int8_t)rint(scaled.x);
     leaf->look[1] = (int8_t)rint(scaled.y);
     leaf->look[2] = (int8_t)rint(scaled.z);
-    look.axis = fmNormalize(fmVec(leaf->look[0], leaf->look[1], leaf->look[2]));
-    look.least = 1;
-    for (int i = 0; i < count; ++i)
-        LookRound(mesh, points[i], &look);
-    if (look.least > LOOK_WIDEST)
-        leaf->lookCosine = (float)(look.least - LOOK_SLACK);
+    fmVec3 axis = fmNormalize(fmVec(leaf->look[0], leaf->look[1], leaf->look[2]));
+    int32_t points[3 * FM_LANES];
+    int count = LeafPoints(leaf, mesh, points);
+    double least = 1;
+    for (int i = 0; i < count && least > LOOK_WIDEST; ++i)
+        least = fmSmaller(least, LeastRound(mesh, points[i], axis));
+    if (least > LOOK_WIDEST)
+        leaf->lookCosine = (float)(least - LOOK_SLACK);
 }
 
 static Subtree FitLeaf(fmLeaf8 *leaf, const fmMesh *mesh)
@@ -184,16 +178,42 @@ static Subtree FitLeaf(fmLeaf8 *leaf, const fmMesh *mesh)
     return subtree;
 }
 
-/* Fits everything under a node, bottom up; only the node's own box is left to its parent. The
- * recursion is at most FM_TREE_MAX_DEPTH deep. */
-static Subtree FitNode(fmTree *tree, const fmMesh *mesh, int32_t index)
+static fmMat3 AxesOf(const fmObb *box)
+{
+    return (fmMat3){{FromFloats(box->axis[0]), FromFloats(box->axis[1]), FromFloats(box->axis[2])}};
+}
+
+static fmObb LaneBox(const fmNode8 *node, int lane)
+{
+    fmObb box;
+    for (int i = 0; i < 3; ++i) {
+        box.center[i] = node->center[i][lane];
+        box.half[i] = node->half[i][lane];
+        for (int k = 0; k < 3; ++k)
+            box.axis[i][k] = node->axis[i][k][lane];
+    }
+    return box;
+}
+
+/* The frame of a box about the cloud; for one that had a box before, a good frame near that. */
+static fmMat3 FrameOf(const fmCloud *cloud, const fmObb *before)
+{
+    if (!before)
+        return fmCloudFrame(cloud);
+    fmMat3 axes = AxesOf(before);
+    return fmCloudFrameNear(cloud, &axes);
+}
+
+/* Fits everything under a node, bottom up; only the node's own box is left to its parent. `moved` tells
+ * that the boxes had frames before. The recursion is at most FM_TREE_MAX_DEPTH deep. */
+static Subtree FitNode(fmTree *tree, const fmMesh *mesh, int32_t index, bool moved)
 {
     fmNode8 *node = &tree->nodes[index];
     Subtree children[FM_LANES], whole = {fmEmptyCloud(), {INT32_MAX, 0}};
     for (int i = 0; i < node->count; ++i) {
         int32_t child = node->child[i];
         children[i] =
-            child >= 0 ? FitNode(tree, mesh, child) : FitLeaf(&tree->leaves[~child], mesh);
+            child >= 0 ? FitNode(tree, mesh, child, moved) : FitLeaf(&tree->leaves[~child], mesh);
         fmCloudMerge(&whole.cloud, &children[i].cloud);
         FaceRange faces = children[i].faces;
         whole.faces.first = faces.first < whole.faces.first ? faces.first : whole.faces.first;
@@ -202,20 +222,26 @@ static Subtree FitNode(fmTree *tree, const fmMesh *mesh, int32_t index)
     OriginOf(&whole.cloud, node->origin);
     node->radius = 0;
     for (int i = 0; i < node->count; ++i) {
-        fmMat3 frame = fmCloudFrame(&children[i].cloud);
+        fmObb before = LaneBox(node, i);
+        fmMat3 frame = FrameOf(&children[i].cloud, moved ? &before : NULL);
         fmObb box = MeasureBox(mesh, children[i].faces, &frame, FromFloats(node->origin));
         StoreLane(node, i, &box);
     }
     return whole;
 }
 
-void fmTreeRefit(fmTree *tree, const fmMesh *mesh)
+static void FitTree(fmTree *tree, const fmMesh *mesh, bool moved)
 {
     assert(tree->faceCount == mesh->faceCount);
     tree->size = mesh->size;
-    Subtree whole = FitNode(tree, mesh, 0);
-    fmMat3 frame = fmCloudFrame(&whole.cloud);
+    Subtree whole = FitNode(tree, mesh, 0, moved);
+    fmMat3 frame = FrameOf(&whole.cloud, moved ? &tree->root : NULL);
     tree->root = MeasureBox(mesh, whole.faces, &frame, fmVec(0, 0, 0));
+}
+
+void fmTreeRefit(fmTree *tree, const fmMesh *mesh)
+{
+    FitTree(tree, mesh, true);
 }
 
 /* Nodes and leaves with links and face ranges, boxes still to come. */
@@ -274,7 +300,7 @@ int fmTreeBuild(fmTree *tree, fmMesh *mesh, fmSplitRule rule, int leafSize)
         fmTreeFree(&built);
         return status;
     }
-    fmTreeRefit(&built, mesh);
+    FitTree(&built, mesh, false);
     *tree = built;
     return dFastMeshOk;
 }
@@ -289,18 +315,6 @@ void fmTreeFree(fmTree *tree)
 size_t fmTreeBytes(const fmTree *tree)
 {
     return (size_t)tree->nodeCount * sizeof(fmNode8) + (size_t)tree->leafCount * sizeof(fmLeaf8);
-}
-
-static fmObb LaneBox(const fmNode8 *node, int lane)
-{
-    fmObb box;
-    for (int i = 0; i < 3; ++i) {
-        box.center[i] = node->center[i][lane];
-        box.half[i] = node->half[i][lane];
-        for (int k = 0; k < 3; ++k)
-            box.axis[i][k] = node->axis[i][k][lane];
-    }
-    return box;
 }
 
 static const char *CheckBox(const fmMesh *mesh, const fmObb *box, fmVec3 origin, FaceRange faces)
