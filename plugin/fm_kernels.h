@@ -129,6 +129,16 @@ extern const fmKernels fmKernelsSse;
 extern const fmKernels fmKernelsAvx2;
 #endif
 
+/* By the time a child comes off a query's stack it should be in the cache. */
+static inline void fmPrefetchChild(const fmTree *tree, int32_t child)
+{
+    const char *block =
+        child >= 0 ? (const char *)&tree->nodes[child] : (const char *)&tree->leaves[~child];
+    size_t bytes = child >= 0 ? sizeof(fmNode8) : sizeof(fmLeaf8);
+    for (size_t i = 0; i < bytes; i += 64)
+        __builtin_prefetch(block + i);
+}
+
 /* The table in use. */
 const fmKernels *fmKernelsCurrent(void);
 

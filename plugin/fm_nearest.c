@@ -29,16 +29,6 @@ static fmPointQuery queryOf(const fmTree *tree, fmVec3 p)
     return (fmPointQuery){.spread = (float)(SPREAD * (tree->size + fmMaxAbs(p)))};
 }
 
-/* By the time a child comes off the stack it should be in the cache. */
-static void prefetchChild(const fmTree *tree, int32_t child)
-{
-    const char *block =
-        child >= 0 ? (const char *)&tree->nodes[child] : (const char *)&tree->leaves[~child];
-    size_t bytes = child >= 0 ? sizeof(fmNode8) : sizeof(fmLeaf8);
-    for (size_t i = 0; i < bytes; i += 64)
-        __builtin_prefetch(block + i);
-}
-
 /* Puts the children not beyond the limit on the stack, the nearest on top. */
 static int pushNear(const fmTree *tree, const fmNode8 *node, const float distanceSq[FM_LANES], double limitSq,
                     Entry *stack, int top)
@@ -53,7 +43,7 @@ static int pushNear(const fmTree *tree, const fmNode8 *node, const float distanc
         stack[i] = (Entry){node->child[lane], distanceSq[lane]};
     }
     if (top > bottom)
-        prefetchChild(tree, stack[top - 1].child);
+        fmPrefetchChild(tree, stack[top - 1].child);
     assert(top <= STACK);
     return top;
 }
@@ -148,7 +138,7 @@ void fmTreeFeet(const fmTree *tree, fmVec3 p, double radius, fmFeetSide side, fm
             fmStats.bvTests += (uint64_t)node->count;
             for (int lane = node->count - 1; lane >= 0; --lane)
                 if (!(distanceSq[lane] > limitSq)) {
-                    prefetchChild(tree, node->child[lane]);
+                    fmPrefetchChild(tree, node->child[lane]);
                     stack[top++] = node->child[lane];
                 }
             assert(top <= STACK);
