@@ -37,6 +37,9 @@
 /* Ridges and their ends asked for a direction in one region; of more, the first. */
 #define FM_CYLINDER_FEATURES 16
 
+/* Points that told the depth along a direction and are tried first along the next. */
+#define FM_TELLING 8
+
 /* Faces of a region asked for a direction; of more, so many in even steps: they are pieces of something
  * curved, which polishing follows. */
 #define FM_CYLINDER_DIRECTIONS 48
@@ -79,7 +82,7 @@ typedef struct Part {
     int32_t face;
     int32_t root;  /* index of a part of the same region, itself at the root */
     int32_t place; /* at a root, while sorting: where its region goes on */
-    bool whole;    /* all of it lies in the cylinder */
+    int32_t inside; /* of its corners, how many lie in the cylinder */
     fmVec3 normal; /* as the target counts it */
 } Part;
 
@@ -114,6 +117,7 @@ typedef struct Query {
 typedef struct Region {
     Part *first, *last;
     int pointCount;
+    unsigned telling; /* how many points have been moved to the front */
     fmVec3 mean; /* unit, or zero */
     fmVec3 normal;
     double depth, score;
@@ -245,20 +249,22 @@ static bool edgeInside(const Query *q, fmVec3 a, fmVec3 b, double *enter, double
 }
 
 /* The part of a face in the cylinder. Of a small one, with corners inside and outside, what the places say
- * where its sides go out. True when it is all of the face. */
-static bool cutPart(const Query *q, const Part *part, bool small, fmPiece *piece)
+ * where its sides go out. Counts the corners. */
+static void cutPart(const Query *q, Part *part, bool small, fmPiece *piece)
 {
     const fmMesh *mesh = q->target->mesh;
     fmVec3 corner[3];
     bool in[3];
-    int inside = 0;
+    part->inside = 0;
     for (int i = 0; i < 3; ++i) {
         corner[i] = fmFacePoint(mesh, part->face, i);
         in[i] = fmCylinderHolds(q->c, corner[i], q->margin);
-        inside += in[i];
+        part->inside += in[i];
     }
-    if (inside == 0 || (inside < 3 && !small))
-        return fmCylinderClip(q->c, corner[0], corner[1], corner[2], q->margin, piece);
+    if (part->inside == 0 || (part->inside < 3 && !small)) {
+        fmCylinderClip(q->c, corner[0], corner[1], corner[2], q->margin, piece);
+        return;
+    }
     piece->count = 0;
     for (int i = 0; i < 3; ++i) {
         int next = (i + 1) % 3;
@@ -268,7 +274,6 @@ static bool cutPart(const Query *q, const Part *part, bool small, fmPiece *piece
         if (in[i] != in[next] && edgeInside(q, corner[i], corner[next], &enter, &leave))
             piece->point[piece->count++] = fmLerp(corner[i], corner[next], in[i] ? leave : enter);
     }
-    return inside == 3;
 }
 
 /* Cuts the faces with the cylinder; sums up their areas. */
@@ -287,11 +292,11 @@ static bool measure(Query *q, Region *region)
     fmIdMapClear(known);
     for (Part *part = region->first; part < region->last; ++part) {
         fmPiece piece;
-        part->whole = cutPart(q, part, many, &piece);
+        cutPart(q, part, many, &piece);
         fmVec3 twice = {0, 0, 0};
         for (int i = 0; i < piece.count; ++i) {
             bool fresh = true; /* faces share their corners: each once */
-            if (part->whole)
+            if (part->inside == 3)
                 fmIdMapAdd(known, (uint64_t)mesh->faces[part->face].point[i], 0, &fresh);
             if (fresh)
                 points[region->pointCount++] = piece.point[i];
@@ -309,9 +314,9 @@ static bool measure(Query *q, Region *region)
 }
 
 /* How far the cylinder must go along n to leave the region's faces; any number not below `enough` when
- * it is that much. The point that told is tried first the next time, for the next n is seldom far from
- * this one. */
-static double depthAlong(const Query *q, const Region *region, fmVec3 n, double enough)
+ * it is that much. The last points that told are tried first, for the next n is seldom far from one of
+ * those before. */
+static double depthAlong(const Query *q, Region *region, fmVec3 n, double enough)
 {
     fmVec3 *points = q->points.items;
     double lowest = fmCylinderLowest(q->c, n), highest = -INFINITY;
@@ -325,9 +330,12 @@ static double depthAlong(const Query *q, const Region *region, fmVec3 n, double 
         if (highest - lowest >= enough)
             break;
     }
-    fmVec3 first = points[0];
-    points[0] = points[high];
-    points[high] = first;
+    if (high >= FM_TELLING) {
+        unsigned front = region->telling++ % FM_TELLING;
+        fmVec3 moved = points[front];
+        points[front] = points[high];
+        points[high] = moved;
+    }
     return highest - lowest;
 }
 
@@ -696,8 +704,8 @@ static bool bends(const fmMesh *mesh, int32_t point)
     return false;
 }
 
-/* Of many small faces the corners, where they lie in the cylinder with all that is round them; elsewhere
- * the ends of their edges. Then the deepest points of the edges round the deepest face. */
+/* Of many small faces the corners in the cylinder, which are as good as their edges; of a face that has none
+ * there, what its edges have. Then the deepest points of the edges round the deepest face. */
 static void addCorners(Query *q, const Region *region)
 {
     const fmMesh *mesh = q->target->mesh;
@@ -707,17 +715,18 @@ static void addCorners(Query *q, const Region *region)
     fmIdMapClear(known);
     for (const Part *part = region->first; part < region->last; ++part) {
         const fmFace *face = &mesh->faces[part->face];
+        bool carries = fmDot(part->normal, region->normal) >= FM_CARRY_COS;
         depth = -1;
         for (int i = 0; i < 3; ++i) {
+            fmVec3 p = mesh->points[face->point[i]];
             Stretch ends;
             bool fresh = false;
-            if (!part->whole)
+            if (part->inside == 0)
                 takeStretch(q, region, part, i, &ends, &depth);
-            else if (fmDot(part->normal, region->normal) >= FM_CARRY_COS)
+            else if (carries && (part->inside == 3 || fmCylinderHolds(q->c, p, q->margin)))
                 fmIdMapAdd(known, (uint64_t)face->point[i], 0, &fresh);
             if (fresh && (bends(mesh, face->point[i]) || q->target->keepFace))
-                depth = fmLarger(depth, addMeshPoint(q, region, mesh->points[face->point[i]],
-                                                     part->face));
+                depth = fmLarger(depth, addMeshPoint(q, region, p, part->face));
         }
         if (depth > deepest) {
             deepest = depth;
