@@ -110,6 +110,21 @@ static fmPiece betweenEnds(const fmCylinder *c, fmVec3 p, fmVec3 q, fmVec3 r, do
     return piece;
 }
 
+/* Are all three corners beyond one end, or beyond a plane along the axis that the wall does not reach? */
+static bool isBeyond(const fmCylinder *c, fmVec3 p, fmVec3 q, fmVec3 r, double margin)
+{
+    p = fmSub(p, c->centre), q = fmSub(q, c->centre), r = fmSub(r, c->centre);
+    double zp = fmDot(p, c->axis), zq = fmDot(q, c->axis), zr = fmDot(r, c->axis);
+    double end = c->half + margin, wall = c->radius + margin;
+    if ((zp > end && zq > end && zr > end) || (zp < -end && zq < -end && zr < -end))
+        return true;
+    /* across the middle of the three, seen along the axis */
+    fmVec3 out = fmAdd(p, fmAdd(q, r));
+    out = fmAddScaled(out, c->axis, -(zp + zq + zr));
+    wall *= fmLength(out) * (1 + 4 * DBL_EPSILON);
+    return fmDot(out, p) > wall && fmDot(out, q) > wall && fmDot(out, r) > wall;
+}
+
 /* Distance of a piece from the axis, seen along it. */
 static double distanceFromAxis(const fmCylinder *c, const fmPiece *piece)
 {
@@ -137,6 +152,8 @@ bool fmCylinderTouches(const fmCylinder *c, fmVec3 p, fmVec3 q, fmVec3 r, double
     if (fmCylinderHolds(c, p, margin) || fmCylinderHolds(c, q, margin) ||
         fmCylinderHolds(c, r, margin))
         return true;
+    if (isBeyond(c, p, q, r, margin))
+        return false;
     fmPiece piece = betweenEnds(c, p, q, r, margin);
     return piece.count > 0 && distanceFromAxis(c, &piece) <= c->radius + margin;
 }

@@ -82,7 +82,6 @@ typedef struct Part {
     int32_t face;
     int32_t root;  /* index of a part of the same region, itself at the root */
     int32_t place; /* at a root, while sorting: where its region goes on */
-    int32_t inside; /* of its corners, how many lie in the cylinder */
     fmVec3 normal; /* as the target counts it */
 } Part;
 
@@ -249,21 +248,21 @@ static bool edgeInside(const Query *q, fmVec3 a, fmVec3 b, double *enter, double
 }
 
 /* The part of a face in the cylinder. Of a small one, with corners inside and outside, what the places say
- * where its sides go out. Counts the corners. */
-static void cutPart(const Query *q, Part *part, bool small, fmPiece *piece)
+ * where its sides go out. Returns how many corners are inside. */
+static int cutPart(const Query *q, const Part *part, bool small, fmPiece *piece)
 {
     const fmMesh *mesh = q->target->mesh;
     fmVec3 corner[3];
     bool in[3];
-    part->inside = 0;
+    int inside = 0;
     for (int i = 0; i < 3; ++i) {
         corner[i] = fmFacePoint(mesh, part->face, i);
         in[i] = fmCylinderHolds(q->c, corner[i], q->margin);
-        part->inside += in[i];
+        inside += in[i];
     }
-    if (part->inside == 0 || (part->inside < 3 && !small)) {
+    if (inside == 0 || (inside < 3 && !small)) {
         fmCylinderClip(q->c, corner[0], corner[1], corner[2], q->margin, piece);
-        return;
+        return inside;
     }
     piece->count = 0;
     for (int i = 0; i < 3; ++i) {
@@ -274,6 +273,7 @@ static void cutPart(const Query *q, Part *part, bool small, fmPiece *piece)
         if (in[i] != in[next] && edgeInside(q, corner[i], corner[next], &enter, &leave))
             piece->point[piece->count++] = fmLerp(corner[i], corner[next], in[i] ? leave : enter);
     }
+    return inside;
 }
 
 /* Cuts the faces with the cylinder; sums up their areas. */
@@ -290,13 +290,13 @@ static bool measure(Query *q, Region *region)
     bool many = region->last - region->first > FM_CYLINDER_FACES;
     fmIdMap *known = q->ids;
     fmIdMapClear(known);
-    for (Part *part = region->first; part < region->last; ++part) {
+    for (const Part *part = region->first; part < region->last; ++part) {
         fmPiece piece;
-        cutPart(q, part, many, &piece);
+        int inside = cutPart(q, part, many, &piece);
         fmVec3 twice = {0, 0, 0};
         for (int i = 0; i < piece.count; ++i) {
             bool fresh = true; /* faces share their corners: each once */
-            if (part->inside == 3)
+            if (inside == 3)
                 fmIdMapAdd(known, (uint64_t)mesh->faces[part->face].point[i], 0, &fresh);
             if (fresh)
                 points[region->pointCount++] = piece.point[i];
@@ -431,7 +431,7 @@ static bool tryFeatures(const Query *q, Region *region)
 {
     const fmMesh *mesh = q->target->mesh;
     int left = FM_CYLINDER_FEATURES;
-    for (const Part *part = region->first; part < region->last; ++part)
+    for (const Part *part = region->first; part < region->last && left > 0; ++part)
         for (int side = 0; side < 3 && left > 0; ++side) {
             int32_t e = mesh->faces[part->face].edge[side];
             fmVec3 a = fmFacePoint(mesh, part->face, side);
@@ -715,19 +715,26 @@ static void addCorners(Query *q, const Region *region)
     fmIdMapClear(known);
     for (const Part *part = region->first; part < region->last; ++part) {
         const fmFace *face = &mesh->faces[part->face];
-        bool carries = fmDot(part->normal, region->normal) >= FM_CARRY_COS;
+        if (fmDot(part->normal, region->normal) < FM_CARRY_COS)
+            continue;
+        int inside = 0;
         depth = -1;
         for (int i = 0; i < 3; ++i) {
+            /* the map keeps whether the point is in the cylinder */
             fmVec3 p = mesh->points[face->point[i]];
-            Stretch ends;
-            bool fresh = false;
-            if (part->inside == 0)
-                takeStretch(q, region, part, i, &ends, &depth);
-            else if (carries && (part->inside == 3 || fmCylinderHolds(q->c, p, q->margin)))
-                fmIdMapAdd(known, (uint64_t)face->point[i], 0, &fresh);
-            if (fresh && (bends(mesh, face->point[i]) || q->target->keepFace))
+            int32_t in = fmIdMapGet(known, (uint64_t)face->point[i]);
+            bool fresh = in < 0;
+            if (fresh)
+                in = fmCylinderHolds(q->c, p, q->margin);
+            if (fresh)
+                fmIdMapAdd(known, (uint64_t)face->point[i], in, &fresh);
+            inside += in;
+            if (fresh && in && (bends(mesh, face->point[i]) || q->target->keepFace))
                 depth = fmLarger(depth, addMeshPoint(q, region, p, part->face));
         }
+        Stretch ends;
+        for (int i = 0; i < 3 && inside == 0; ++i)
+            takeStretch(q, region, part, i, &ends, &depth);
         if (depth > deepest) {
             deepest = depth;
             low = part->face;
