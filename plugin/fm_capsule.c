@@ -191,8 +191,8 @@ static void addTouched(const fmTarget *target, const fmTouchedFaces *near, const
     const fmMesh *mesh = target->mesh;
     found->touched = near->count > 0;
     for (int k = 0; k < 2; ++k)
-        found->inside[k] = !fmBallSpots(target, near, c->end[k], c->radius, &found->spots,
-                                        &found->nearest[k]);
+        found->inside[k] =
+            !fmBallSpots(target, near, c->end[k], c->radius, &found->spots, &found->nearest[k]);
     for (int i = 0; i < near->count; ++i)
         addSides(target, near, c, near->faces[i], found);
     for (int i = 0; i < near->count; ++i)
@@ -252,7 +252,8 @@ int fmCapsuleMesh(const fmTarget *target, const fmCapsule *c, int limit, fmConta
         axes.row[1] = fmAnyTangent(axes.row[0]);
         axes.row[2] = fmCross(axes.row[0], axes.row[1]);
     }
-    Found found = {.spots.reach = FM_CAPSULE_SPOT * c->radius, .out = {.face = -1, .depth = INFINITY}};
+    Found found = {.spots.reach = FM_CAPSULE_SPOT * c->radius,
+                   .out = {.face = -1, .depth = INFINITY}};
     if (fmTouchWantsFaces(target)) {
         fmTouchedFaces near;
         fmTouchFind(target, centre, &axes, half, capsuleTouches, c, &near);

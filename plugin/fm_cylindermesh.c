@@ -117,7 +117,7 @@ typedef struct Region {
     Part *first, *last;
     int pointCount;
     unsigned telling; /* how many points have been moved to the front */
-    fmVec3 mean; /* unit, or zero */
+    fmVec3 mean;      /* unit, or zero */
     fmVec3 normal;
     double depth, score;
     fmCylinderFall fall; /* along the normal, once that is chosen */
@@ -569,8 +569,10 @@ static void addRims(Query *q, const Region *region)
 {
     /* sines and cosines of multiples of 45 degrees */
     static const double kCircle[FM_RIM_POINTS][2] = {
-        {1, 0},  {0.7071067811865476, 0.7071067811865476},   {0, 1},  {-0.7071067811865476, 0.7071067811865476},
-        {-1, 0}, {-0.7071067811865476, -0.7071067811865476}, {0, -1}, {0.7071067811865476, -0.7071067811865476}};
+        {1, 0},  {0.7071067811865476, 0.7071067811865476},
+        {0, 1},  {-0.7071067811865476, 0.7071067811865476},
+        {-1, 0}, {-0.7071067811865476, -0.7071067811865476},
+        {0, -1}, {0.7071067811865476, -0.7071067811865476}};
     const fmCylinder *c = q->c;
     fmVec3 n = region->normal, t = fmAnyTangent(n), s = fmCross(n, t);
     int shadowCount = castShadows(q, region, t, s);
@@ -664,8 +666,8 @@ static bool takeStretch(Query *q, const Region *region, const Part *part, int si
         (fmDot(part->normal, region->normal) < FM_CARRY_COS &&
          fmDot(acrossEdge(q, part, side), region->normal) < FM_CARRY_COS))
         return false;
-    *e = (Stretch){mesh->points[face->point[side]], mesh->points[face->point[next]], 0, 1, 0,
-                   part->face};
+    *e = (Stretch){
+        mesh->points[face->point[side]], mesh->points[face->point[next]], 0, 1, 0, part->face};
     if (!edgeInside(q, e->a, e->b, &e->lo, &e->hi))
         return false;
     double first = addEnd(q, region, e, false, face->point[side]);

@@ -14,9 +14,9 @@ INLINE void PointNodeGroup(const fmNode8 *node, const fmPointQuery *point, int g
     LoadRows(node->center, g, d);
     for (int k = 0; k < 3; ++k)
         d[k] = d[k] - point->at[k];
-    W slack = (ABS(d[0]) + ABS(d[1]) + ABS(d[2]) + h[0] + h[1] + h[2] +
-               (node->radius + point->spread)) *
-              FM_BOX_SLACK;
+    W slack =
+        (ABS(d[0]) + ABS(d[1]) + ABS(d[2]) + h[0] + h[1] + h[2] + (node->radius + point->spread)) *
+        FM_BOX_SLACK;
     for (int j = 0; j < 3; ++j) {
         W b[3];
         LoadRows(node->axis[j], g, b);
@@ -35,8 +35,7 @@ static void PointNode(const fmNode8 *node, const fmPointQuery *point, float dist
 
 /* The distance from the plane where the point may lie over the triangle, that from the nearest side
  * where it surely does not. */
-INLINE void PointLeafGroup(const fmLeaf8 *leaf, const fmPointQuery *point, int g,
-                           fmLeafFeet *feet)
+INLINE void PointLeafGroup(const fmLeaf8 *leaf, const fmPointQuery *point, int g, fmLeafFeet *feet)
 {
     float a = leaf->radius, reach = a + SumAbs(point->at) + point->spread;
     W v[3][3], e[3][3], n[3], nearest, zero = {0};

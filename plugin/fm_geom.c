@@ -44,12 +44,8 @@ static fmPartnerCollider *const partners[dFirstUserClass] = {
 
 /* Each frees what its module keeps for the calling thread. */
 static void (*const releasers[])(void) = {
-    fmPartnerReleaseScratch,
-    fmMeshMeshReleaseScratch,
-    fmMeshPairReleaseScratch,
-    fmPlaneReleaseScratch,
-    fmPartnersReleaseScratch,
-    fmCullReleaseScratch,
+    fmPartnerReleaseScratch, fmMeshMeshReleaseScratch, fmMeshPairReleaseScratch,
+    fmPlaneReleaseScratch,   fmPartnersReleaseScratch, fmCullReleaseScratch,
 };
 
 static void releaseThreadScratch(void)
@@ -198,8 +194,8 @@ static bool meshesApart(dGeomID g1, const fmGeom *geom1, const fmCullData *cull1
 {
     fmPose pose1 = fmGeomPose(g1, &geom1->data->mesh), pose2 = fmGeomPose(g2, &geom2->data->mesh);
     double slack = BOX_ROUNDING * (sumAbs(pose1.t) + sumAbs(pose2.t));
-    return countTold(fmSpmRootsApart(&cull1->root, &pose1, &cull2->root, &pose2, slack,
-                                     FM_SPMROOT_STEPS, NULL));
+    return countTold(
+        fmSpmRootsApart(&cull1->root, &pose1, &cull2->root, &pose2, slack, FM_SPMROOT_STEPS, NULL));
 }
 
 /* Asked by spaces when the boxes overlap, before the near callback. For two meshes the support planes of
@@ -215,8 +211,7 @@ static int testAabb(dGeomID g, dGeomID other, dReal aabb[6])
     const fmCullData *mine = cullDataOf(geom, dFastMeshCullSpm);
     const fmCullData *his = partner ? cullDataOf(partner, dFastMeshCullSpm) : NULL;
     if (mine && his)
-        return geom->serial < partner->serial ||
-               !meshesApart(g, geom, mine, other, partner, his);
+        return geom->serial < partner->serial || !meshesApart(g, geom, mine, other, partner, his);
 
     fmPose pose = fmGeomPose(g, &geom->data->mesh);
     WorldBox root = rootBox(&geom->data->tree, &pose);

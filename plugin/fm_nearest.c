@@ -30,8 +30,8 @@ static fmPointQuery queryOf(const fmTree *tree, fmVec3 p)
 }
 
 /* Puts the children not beyond the limit on the stack, the nearest on top. */
-static int pushNear(const fmTree *tree, const fmNode8 *node, const float distanceSq[FM_LANES], double limitSq,
-                    Entry *stack, int top)
+static int pushNear(const fmTree *tree, const fmNode8 *node, const float distanceSq[FM_LANES],
+                    double limitSq, Entry *stack, int top)
 {
     int bottom = top;
     for (int lane = node->count - 1; lane >= 0; --lane) {
@@ -111,8 +111,8 @@ static bool looksAway(const fmLeaf8 *leaf, const fmPointQuery *query, fmFeetSide
     if (side == FM_FEET_BOTH || leaf->lookCosine <= 0 || !(sq > radiusSq))
         return false;
     float x = leaf->look[0], y = leaf->look[1], z = leaf->look[2];
-    float along = (query->at[0] * x + query->at[1] * y + query->at[2] * z) /
-                  sqrtf(x * x + y * y + z * z);
+    float along =
+        (query->at[0] * x + query->at[1] * y + query->at[2] * z) / sqrtf(x * x + y * y + z * z);
     float sine = sqrtf(1 - leaf->lookCosine * leaf->lookCosine);
     return (side == FM_FEET_OUTSIDE ? along : -along) <
            leaf->lookCosine * sqrtf(sq - radiusSq) - sine * leaf->radius - LOOK_SLACK * sqrtf(sq);

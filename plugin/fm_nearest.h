@@ -12,7 +12,8 @@ typedef double fmNearestSink(void *context, int32_t face, double limitSq);
 
 /* Every face not farther than the last limit is handed over, roughly near to far, in an order that
  * depends on the mesh and the point alone. */
-void fmTreeNearest(const fmTree *tree, fmVec3 p, double limitSq, fmNearestSink *sink, void *context);
+void fmTreeNearest(const fmTree *tree, fmVec3 p, double limitSq, fmNearestSink *sink,
+                   void *context);
 
 /* Told of a face and of the feature on which its point nearest to p surely lies; FM_INSIDE when it might
  * lie anywhere. */

@@ -481,8 +481,7 @@ static bool SameContacts(const fmContact *a, int countA, const fmContact *b, int
     bool same = countA == countB;
     for (int i = 0; i < countA && same; ++i)
         same = a[i].depth == b[i].depth && a[i].face1 == b[i].face1 &&
-               fmDistanceSq(a[i].pos, b[i].pos) == 0 &&
-               fmDistanceSq(a[i].normal, b[i].normal) == 0;
+               fmDistanceSq(a[i].pos, b[i].pos) == 0 && fmDistanceSq(a[i].normal, b[i].normal) == 0;
     return same;
 }
 
