@@ -22,7 +22,7 @@ static bool ballTouches(const void *shape, const fmMesh *mesh, int32_t face)
  * behind. */
 static bool isBehind(const fmTarget *target, const fmFoot *foot, fmVec3 centre)
 {
-    return !target->twoSided && !fmFootOnBorder(target->mesh, foot) &&
+    return !fmFootOnBorder(target->mesh, foot) &&
            fmDot(fmFootNormal(target, foot), fmSub(centre, foot->point)) < 0;
 }
 
@@ -85,13 +85,10 @@ bool fmBallSpots(const fmTarget *target, const fmTouchedFaces *near, fmVec3 cent
         return false;
 
     Feet feet = {target, near, centre, radius, spots};
-    fmFeetSide side = target->twoSided   ? FM_FEET_BOTH
-                      : target->inverted ? FM_FEET_INSIDE
-                                         : FM_FEET_OUTSIDE;
     for (int i = 0; near && i < near->count; ++i)
         addFoot(&feet, near->faces[i]);
     if (!near)
-        fmTreeFeet(target->tree, centre, reach, side, addUnlessBeaten, &feet);
+        fmTreeFeet(target->tree, centre, reach, target->turned, addUnlessBeaten, &feet);
     return true;
 }
 

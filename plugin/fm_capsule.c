@@ -101,13 +101,8 @@ static void trySides(const fmTarget *target, const fmTouchedFaces *near, const f
 static void tryPierced(const fmTarget *target, const fmTouchedFaces *near, const fmCapsule *c,
                        int32_t face, WayOut *best)
 {
-    fmVec3 n = fmOutward(target, face), corner = fmFacePoint(target->mesh, face, 0);
-    fmVec3 centre = fmLerp(c->end[0], c->end[1], 0.5);
-    if (target->twoSided && fmDot(n, fmSub(centre, corner)) < 0)
-        n = fmNeg(n);
-    tryWayOut(c, n, corner, face, best);
-    if (!target->twoSided)
-        trySides(target, near, c, face, best);
+    tryWayOut(c, target->mesh->normals[face], fmFacePoint(target->mesh, face, 0), face, best);
+    trySides(target, near, c, face, best);
 }
 
 /* Out of the mesh for an end inside it; `nearest` of its surface, or with face -1. */
@@ -162,12 +157,11 @@ static void addSides(const fmTarget *target, const fmTouchedFaces *near, const f
                      int32_t face, Found *found)
 {
     const fmMesh *mesh = target->mesh;
-    const fmEdgeKind valley = target->inverted ? FM_EDGE_CONVEX : FM_EDGE_CONCAVE;
     for (int side = 0; side < 3; ++side) {
         int32_t edge = mesh->faces[face].edge[side];
         int32_t other = mesh->edges[edge].face[mesh->edges[edge].face[0] == face];
         bool idle = mesh->edgeKind[edge] == FM_EDGE_NEUTRAL || (other >= 0 && other < face) ||
-                    (mesh->edgeKind[edge] == valley && !target->twoSided);
+                    mesh->edgeKind[edge] == FM_EDGE_CONCAVE;
         if ((!idle || target->keepFace) && addEdge(target, near, c, face, side, &found->spots))
             found->touched = true;
     }

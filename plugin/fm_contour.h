@@ -42,6 +42,7 @@ typedef struct fmRegion {
     fmRange events, segments, pairs;
     fmRange points[2]; /* points of one mesh inside the other */
     fmRange faces[2];  /* faces that are cut or touch such a point */
+    bool manyFaces[2]; /* there are more: those that are listed are a sample */
 } fmRegion;
 
 /* A node of the union-find that is a point inside the other mesh. */
@@ -49,6 +50,12 @@ typedef struct fmInsidePoint {
     int32_t point, side;
     int32_t event; /* an event of the same region */
 } fmInsidePoint;
+
+/* A contour of at least this many pairs marks an overlap that is deep beside the size of the faces. What
+ * lies within two sheets (see fm_tree.h) that such a contour passes is taken as explained by it: no further
+ * contour is looked for there. What is lost is a second contour so small that it lies wholly within such
+ * sheets, next to the long one. Guarded by test_contour. */
+#define FM_LONG_LOOP 64
 
 typedef struct fmContour {
     const fmMesh *mesh[2];
@@ -59,14 +66,34 @@ typedef struct fmContour {
     fmArray points, faces;                            /* int32_t */
     fmArray order, pairOrder;                         /* scratch for sorting */
     fmIdMap eventIds;
-    /* of each mesh, empty between queries: edges with events, points inside the other mesh and an event
-     * of the same region for each of those, faces of the region at hand */
-    fmBits edgeBits[2], pointBits[2], faceBits[2];
+    /* of contours that were traced: their pairs, where each lies among the pairs, and the pairs of sheets
+     * that long ones pass */
+    fmIdMap pairIds, passed;
+    fmArray loops; /* fmRange */
+    int32_t loopCount;
+    /* of each mesh, empty between queries: edges with events and with several, points inside the other mesh
+     * and an event of the same region for each of those, faces of the region at hand */
+    fmBits edgeBits[2], twiceBits[2], pointBits[2], faceBits[2];
     fmArray pointEvent[2];
     bool outOfMemory;
 } fmContour;
 
 #define FM_ITEMS(type, array) ((type *)(array).items)
+
+static inline uint64_t fmPairKey(int32_t a, int32_t b)
+{
+    return (uint64_t)(uint32_t)a << 32 | (uint32_t)b;
+}
+
+static inline fmEvent fmEventOf(const fmCrossing *crossing)
+{
+    return (fmEvent){.pos = crossing->pos,
+                     .t = crossing->t,
+                     .edge = crossing->edge,
+                     .face = crossing->face,
+                     .edgeOfB = crossing->edgeOfB,
+                     .entering = crossing->entering};
+}
 
 /* Collects all intersecting face pairs and groups them. keepFace[i] asks for mesh i, NULL for all.
  * With stopAtFirst the contour holds at most one pair and no regions. */
@@ -76,8 +103,9 @@ void fmContourFind(fmContour *contour, const fmMesh *a, const fmTree *treeA, con
                    void *const keepContext[2], bool stopAtFirst);
 
 /* The same with candidates from elsewhere than the trees: what the source delivers, in whatever order, is
- * all that is looked at. */
-typedef void fmPairSource(const void *context, const fmPose *aInB, fmPairSink *sink, void *sinkContext);
+ * all that is looked at. It may leave out what lies within two sheets of `passed`, which grows meanwhile. */
+typedef void fmPairSource(const void *context, const fmPose *aInB, const fmIdMap *passed, fmPairSink *sink,
+                          void *sinkContext);
 void fmContourFindAmong(fmContour *contour, const fmMesh *a, const fmTree *treeA, const fmMesh *b,
                         const fmTree *treeB, const fmPose *aInB, fmPairSource *source,
                         const void *sourceContext, fmFaceFilter *const keepFace[2],

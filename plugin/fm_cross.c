@@ -1,45 +1,42 @@
 #include "fm_cross.h"
 
-/* One face of a pair as the predicates see it. */
-typedef struct PairFace {
-    const fmFace *face;
-    fmVec3 corner[3];
-    double height[3];   /* of the other face's corners over this face's plane, times twice its area */
-    bool outside[3];    /* height >= 0 */
-    bool ascending[3];  /* the face runs along its edge i from the lower to the higher point */
-} PairFace;
-
-static void PrepareFace(PairFace *pf, const fmFace *face, const fmVec3 corner[3],
-                        const fmVec3 otherCorner[3])
+static inline void PrepareFace(fmCrossFace *cf, const fmFace *face, int32_t index)
 {
-    pf->face = face;
-    fmVec3 normal = fmCross(fmSub(corner[1], corner[0]), fmSub(corner[2], corner[0]));
+    cf->face = face;
+    cf->index = index;
+    cf->normal = fmCross(fmSub(cf->corner[1], cf->corner[0]), fmSub(cf->corner[2], cf->corner[0]));
     for (int i = 0; i < 3; ++i) {
-        pf->corner[i] = corner[i];
-        pf->height[i] = fmDot(fmSub(otherCorner[i], corner[0]), normal);
-        pf->outside[i] = pf->height[i] >= 0;
-        pf->ascending[i] = face->point[i] < face->point[(i + 1) % 3];
+        int next = i == 2 ? 0 : i + 1;
+        cf->ascending[i] = face->point[i] < face->point[next];
+        cf->low[i] = (uint8_t)(cf->ascending[i] ? i : next);
+        cf->along[i] = cf->ascending[i] ? fmSub(cf->corner[next], cf->corner[i])
+                                        : fmSub(cf->corner[i], cf->corner[next]);
+    }
+}
+
+static inline void MeasureHeights(fmCrossFace *cf, const fmVec3 otherCorner[3])
+{
+    for (int i = 0; i < 3; ++i) {
+        cf->height[i] = fmDot(fmSub(otherCorner[i], cf->corner[0]), cf->normal);
+        cf->outside[i] = cf->height[i] >= 0;
     }
 }
 
 /* Does edge i of a pass edge j of b on the positive side? Both edges run from low to high point. */
-static bool EdgePassesEdge(const PairFace *a, int i, const PairFace *b, int j)
+static inline bool EdgePassesEdge(const fmCrossFace *a, int i, const fmCrossFace *b, int j)
 {
-    fmVec3 p = a->corner[a->ascending[i] ? i : (i + 1) % 3];
-    fmVec3 q = a->corner[a->ascending[i] ? (i + 1) % 3 : i];
-    fmVec3 c = b->corner[b->ascending[j] ? j : (j + 1) % 3];
-    fmVec3 d = b->corner[b->ascending[j] ? (j + 1) % 3 : j];
-    return fmDot(fmSub(q, p), fmCross(fmSub(c, p), fmSub(d, p))) >= 0;
+    fmVec3 between = fmSub(b->corner[b->low[j]], a->corner[a->low[i]]);
+    return fmDot(a->along[i], fmCross(between, b->along[j])) >= 0;
 }
 
 /* The crossing of edge i of `pf` through the plane of `other`, whose triangle is known to contain it. */
-static fmCrossing MakeCrossing(const PairFace *pf, int i, const PairFace *other, int32_t otherFace)
+static inline fmCrossing MakeCrossing(const fmCrossFace *pf, int i, const fmCrossFace *other)
 {
-    int low = pf->ascending[i] ? i : (i + 1) % 3, high = pf->ascending[i] ? (i + 1) % 3 : i;
+    int next = i == 2 ? 0 : i + 1, low = pf->low[i], high = pf->ascending[i] ? next : i;
     double t = fmClamp(other->height[low] / (other->height[low] - other->height[high]), 0, 1);
     return (fmCrossing){
         .edge = pf->face->edge[i],
-        .face = otherFace,
+        .face = other->index,
         .entering = other->outside[low],
         .t = t,
         .pos = fmLerp(pf->corner[low], pf->corner[high], t),
@@ -49,10 +46,15 @@ static fmCrossing MakeCrossing(const PairFace *pf, int i, const PairFace *other,
 int fmCrossFaces(const fmMesh *a, int32_t fa, const fmVec3 aCorners[3], const fmMesh *b, int32_t fb,
                  fmCrossing out[FM_MAX_CROSSINGS])
 {
-    fmVec3 bCorners[3] = {fmFacePoint(b, fb, 0), fmFacePoint(b, fb, 1), fmFacePoint(b, fb, 2)};
-    PairFace pa, pb;
-    PrepareFace(&pa, &a->faces[fa], aCorners, bCorners);
-    PrepareFace(&pb, &b->faces[fb], bCorners, aCorners);
+    fmCrossFace pa, pb;
+    for (int i = 0; i < 3; ++i) {
+        pa.corner[i] = aCorners[i];
+        pb.corner[i] = fmFacePoint(b, fb, i);
+    }
+    PrepareFace(&pa, &a->faces[fa], fa);
+    PrepareFace(&pb, &b->faces[fb], fb);
+    MeasureHeights(&pa, pb.corner);
+    MeasureHeights(&pb, pa.corner);
 
     /* edges whose ends lie on different sides of the other face's plane */
     bool straddlesB[3], straddlesA[3], any = false;
@@ -79,7 +81,7 @@ int fmCrossFaces(const fmMesh *a, int32_t fa, const fmVec3 aCorners[3], const fm
              s2 = passes[i][2] == pb.ascending[2];
         if (s0 != s1 || s1 != s2)
             continue;
-        out[count] = MakeCrossing(&pa, i, &pb, fb);
+        out[count] = MakeCrossing(&pa, i, &pb);
         /* seen from outside a, the inside of b lies left of the contour: it ends where the face's
          * own round goes inwards */
         out[count].starts = out[count].entering != pa.ascending[i];
@@ -92,10 +94,103 @@ int fmCrossFaces(const fmMesh *a, int32_t fa, const fmVec3 aCorners[3], const fm
              s2 = passes[2][j] == pa.ascending[2];
         if (s0 != s1 || s1 != s2)
             continue;
-        out[count] = MakeCrossing(&pb, j, &pa, fa);
+        out[count] = MakeCrossing(&pb, j, &pa);
         out[count].edgeOfB = true;
         out[count].starts = out[count].entering == pb.ascending[j];
         ++count;
     }
     return count;
+}
+
+/* ---- by steps ------------------------------------------------------------------------------------- */
+
+static void PlaceFace(fmCrossPair *pair, int side, const fmMesh *mesh, int32_t face, const fmPose *aInB)
+{
+    fmCrossFace *cf = &pair->of[side];
+    for (int i = 0; i < 3; ++i) {
+        fmVec3 p = fmFacePoint(mesh, face, i);
+        cf->corner[i] = side == 0 ? fmTransform(aInB, p) : p;
+    }
+    PrepareFace(cf, &mesh->faces[face], face);
+}
+
+static void MeasurePair(fmCrossPair *pair)
+{
+    MeasureHeights(&pair->of[0], pair->of[1].corner);
+    MeasureHeights(&pair->of[1], pair->of[0].corner);
+}
+
+void fmCrossBegin(fmCrossPair *pair, const fmMesh *a, int32_t fa, const fmMesh *b, int32_t fb,
+                  const fmPose *aInB)
+{
+    PlaceFace(pair, 0, a, fa, aInB);
+    PlaceFace(pair, 1, b, fb, aInB);
+    MeasurePair(pair);
+}
+
+void fmCrossReplace(fmCrossPair *pair, int side, const fmMesh *mesh, int32_t face, const fmPose *aInB)
+{
+    PlaceFace(pair, side, mesh, face, aInB);
+    MeasurePair(pair);
+}
+
+/* What is known of how the edges of a pair pass each other. */
+typedef struct Passes {
+    bool known[3][3], value[3][3]; /* edge of a, edge of b */
+} Passes;
+
+/* Does edge i of the face of `side` pass edge j of the other on the positive side? */
+static inline bool Pass(const fmCrossPair *pair, Passes *passes, int side, int i, int j)
+{
+    int ofA = side == 0 ? i : j, ofB = side == 0 ? j : i;
+    if (!passes->known[ofA][ofB]) {
+        passes->value[ofA][ofB] = EdgePassesEdge(&pair->of[0], ofA, &pair->of[1], ofB);
+        passes->known[ofA][ofB] = true;
+    }
+    return passes->value[ofA][ofB];
+}
+
+/* Does edge k of the face of `side` go through the other face, given that its ends are on both sides? */
+static inline bool GoesThrough(const fmCrossPair *pair, Passes *passes, int side, int k)
+{
+    const bool *round = pair->of[1 - side].ascending;
+    bool hand = Pass(pair, passes, side, k, 0) == round[0];
+    return hand == (Pass(pair, passes, side, k, 1) == round[1]) &&
+           hand == (Pass(pair, passes, side, k, 2) == round[2]);
+}
+
+/* The edge that the contour came in by goes through the other face, and which way it goes tells on which
+ * hand it passes the sides. */
+static inline int KnowWayIn(const fmCrossPair *pair, Passes *passes, const fmCrossing *in)
+{
+    int side = in->edgeOfB;
+    const fmCrossFace *own = &pair->of[side], *other = &pair->of[1 - side];
+    int k = own->face->edge[0] == in->edge ? 0 : own->face->edge[1] == in->edge ? 1 : 2;
+    for (int j = 0; j < 3; ++j) {
+        int ofA = side == 0 ? k : j, ofB = side == 0 ? j : k;
+        passes->known[ofA][ofB] = true;
+        passes->value[ofA][ofB] = in->entering != other->ascending[j];
+    }
+    return k;
+}
+
+bool fmCrossLeave(const fmCrossPair *pair, const fmCrossing *in, fmCrossing *out)
+{
+    Passes passes = {.known = {{false}}};
+    int came = KnowWayIn(pair, &passes, in);
+    /* the other edges of the face that it came in with first: most often it is one of them */
+    for (int turn = 0; turn < 2; ++turn) {
+        int side = turn == 0 ? in->edgeOfB : !in->edgeOfB;
+        const fmCrossFace *own = &pair->of[side], *other = &pair->of[1 - side];
+        for (int k = 0; k < 3; ++k) {
+            if (other->outside[k] == other->outside[k == 2 ? 0 : k + 1] || (turn == 0 && k == came) ||
+                !GoesThrough(pair, &passes, side, k))
+                continue;
+            *out = MakeCrossing(own, k, other);
+            out->edgeOfB = side;
+            out->starts = (out->entering == own->ascending[k]) == (side == 1);
+            return !out->starts;
+        }
+    }
+    return false;
 }

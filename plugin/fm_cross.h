@@ -22,12 +22,38 @@ typedef struct fmCrossing {
     fmVec3 pos;    /* in b's frame */
 } fmCrossing;
 
+/* One face of a pair as the predicates see it. */
+typedef struct fmCrossFace {
+    const fmFace *face;
+    int32_t index;
+    fmVec3 corner[3];  /* in b's frame */
+    fmVec3 normal;     /* as long as twice the area */
+    double height[3];  /* of the other face's corners over this face's plane, times twice its area */
+    bool outside[3];   /* height >= 0 */
+    bool ascending[3]; /* the face runs along its edge i from the lower to the higher point */
+    uint8_t low[3];    /* the corner where edge i begins, taken from its lower point to its higher */
+    fmVec3 along[3];   /* edge i, that way */
+} fmCrossFace;
+
+/* A pair of faces on a contour: a's and b's. */
+typedef struct fmCrossPair {
+    fmCrossFace of[2];
+} fmCrossPair;
+
 /* Six edges, at most: two in exact arithmetic, more or an odd number only where rounding interferes. */
 #define FM_MAX_CROSSINGS 6
 
 /* All crossings of a pair of faces; returns their number. aCorners are face fa's corners in b's frame. */
 int fmCrossFaces(const fmMesh *a, int32_t fa, const fmVec3 aCorners[3], const fmMesh *b, int32_t fb,
                  fmCrossing out[FM_MAX_CROSSINGS]);
+
+/* The same by steps along a contour. fmCrossBegin prepares a pair, fmCrossReplace puts another face in the
+ * place of one of its two, and fmCrossLeave finds where the contour that comes in at a crossing goes out:
+ * false when it does not go out at exactly one place, as it always does but for rounding. */
+void fmCrossBegin(fmCrossPair *pair, const fmMesh *a, int32_t fa, const fmMesh *b, int32_t fb,
+                  const fmPose *aInB);
+void fmCrossReplace(fmCrossPair *pair, int side, const fmMesh *mesh, int32_t face, const fmPose *aInB);
+bool fmCrossLeave(const fmCrossPair *pair, const fmCrossing *in, fmCrossing *out);
 
 static inline void fmFaceCorners(const fmMesh *mesh, int32_t face, const fmPose *pose,
                                  fmVec3 corners[3])

@@ -148,12 +148,14 @@ static void binaryPairs(const fmCullSide *a, const fmCullSide *b, const fmPose *
 }
 
 void fmCullPairs(const fmCullSide *a, const fmCullSide *b, const fmPose *aInB,
-                 const fmCullQuery *query, fmPairSink *sink, void *context)
+                 const fmCullQuery *query, const fmIdMap *passed, fmPairSink *sink, void *context)
 {
     if (hasBinary(a, b))
         binaryPairs(a, b, aInB, query, false, sink, context);
+    else if (query->stages & FM_CULL_COHERENCE && query->memo)
+        fmNearPairs(&query->memo->near, a->tree, b->tree, aInB, passed, sink, context);
     else
-        fmTreePairs(a->tree, b->tree, aInB, 0, sink, context);
+        fmTreePairsBeyond(a->tree, b->tree, aInB, passed, sink, context);
 }
 
 /* ---- live pairs ---- */

@@ -71,9 +71,10 @@ typedef struct fmCullQuery {
     fmPairMemo *memo; /* of this pair in this order, or NULL */
 } fmCullQuery;
 
-/* Candidates as fmTreePairs gives them, margin 0: all intersecting pairs are among them. */
+/* Candidates as fmTreePairs gives them, margin 0: all intersecting pairs are among them, but for those
+ * within two sheets of `passed`, which may be left out. */
 void fmCullPairs(const fmCullSide *a, const fmCullSide *b, const fmPose *aInB,
-                 const fmCullQuery *query, fmPairSink *sink, void *context);
+                 const fmCullQuery *query, const fmIdMap *passed, fmPairSink *sink, void *context);
 
 /* Candidates of which neither face recedes; both motions must be known. The remembered seed comes first. */
 void fmCullLivePairs(const fmCullSide *a, const fmCullSide *b, const fmPose *aInB,

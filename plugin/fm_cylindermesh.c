@@ -158,8 +158,7 @@ static int32_t rootOf(Part *parts, int32_t i)
 
 static bool isValley(const fmTarget *target, int32_t edge)
 {
-    fmEdgeKind valley = target->inverted ? FM_EDGE_CONVEX : FM_EDGE_CONCAVE;
-    return target->mesh->edgeKind[edge] == valley && target->mesh->edgeCos[edge] < FM_VALLEY_COS;
+    return target->mesh->edgeKind[edge] == FM_EDGE_CONCAVE && target->mesh->edgeCos[edge] < FM_VALLEY_COS;
 }
 
 /* Joins the parts over all edges but sharp valleys. */
@@ -219,10 +218,7 @@ static bool takeParts(Query *q, const fmTouchedFaces *near)
         return false;
     Part *parts = q->parts.items;
     for (int i = 0; i < near->count; ++i) {
-        fmVec3 n = fmOutward(q->target, near->faces[i]);
-        fmVec3 away = fmSub(q->c->centre, fmFacePoint(q->target->mesh, near->faces[i], 0));
-        if (q->target->twoSided && fmDot(n, away) < 0)
-            n = fmNeg(n);
+        fmVec3 n = q->target->mesh->normals[near->faces[i]];
         parts[i] = (Part){.face = near->faces[i], .root = i, .normal = n};
     }
     q->partCount = near->count;
@@ -407,11 +403,8 @@ static fmVec3 acrossEdge(const Query *q, const Part *part, int side)
     const fmMesh *mesh = q->target->mesh;
     int32_t e = mesh->faces[part->face].edge[side];
     int32_t other = mesh->edges[e].face[mesh->edges[e].face[0] == part->face];
-    if (other >= 0) {
-        fmVec3 n = fmOutward(q->target, other);
-        bool turned = fmDot(part->normal, fmOutward(q->target, part->face)) < 0;
-        return turned ? fmNeg(n) : n;
-    }
+    if (other >= 0)
+        return mesh->normals[other];
     fmVec3 a = fmFacePoint(mesh, part->face, side),
            b = fmFacePoint(mesh, part->face, (side + 1) % 3);
     return fmNormalize(fmCross(fmSub(b, a), mesh->normals[part->face]));

@@ -80,6 +80,7 @@ static bool dropReference(dFastMeshDataID data)
 static void freeData(dFastMeshDataID data)
 {
     dropMovedVertices(data);
+    fmTurnedFree(&data->turned);
     fmCullFree(&data->cull);
     fmTreeFree(&data->tree);
     fmMeshFree(&data->mesh);
@@ -120,6 +121,17 @@ void fmDataLeave(dFastMeshDataID data, fmDataUser *user)
     pthread_mutex_unlock(&usersLock);
     if (last)
         freeData(data);
+}
+
+int fmDataWantTurned(dFastMeshDataID data)
+{
+    pthread_mutex_lock(&usersLock);
+    int status = dFastMeshOk;
+    if (!data->turnedWanted && data->built)
+        status = fmTurnedMake(&data->turned, &data->mesh);
+    data->turnedWanted = status == dFastMeshOk;
+    pthread_mutex_unlock(&usersLock);
+    return status;
 }
 
 void fmDataMarkMoved(dGeomID geom)
@@ -237,6 +249,7 @@ static int build(dFastMeshDataID data, const fmMeshSource *source, const void *n
     fmMesh mesh = {0};
     fmTree tree = {0};
     fmCullData cull = {0};
+    fmTurned turned = {0};
     fmCullOptions options = cullOptions(&data->options);
     int status = fmMeshCook(&mesh, source, data->options.weldTolerance);
     if (status != dFastMeshOk)
@@ -245,7 +258,10 @@ static int build(dFastMeshDataID data, const fmMeshSource *source, const void *n
         fmTreeBuild(&tree, &mesh, (fmSplitRule)data->options.splitRule, data->options.leafSize);
     if (status == dFastMeshOk)
         status = fmCullBuild(&cull, &mesh, &tree, &options);
+    if (status == dFastMeshOk && data->turnedWanted)
+        status = fmTurnedMake(&turned, &mesh);
     if (status != dFastMeshOk) {
+        fmCullFree(&cull);
         fmTreeFree(&tree);
         fmMeshFree(&mesh);
         return status;
@@ -253,9 +269,11 @@ static int build(dFastMeshDataID data, const fmMeshSource *source, const void *n
     dStopwatchStop(&watch);
 
     dropMovedVertices(data);
+    fmTurnedFree(&data->turned);
     fmCullFree(&data->cull);
     fmTreeFree(&data->tree);
     fmMeshFree(&data->mesh);
+    data->turned = turned;
     data->mesh = mesh;
     data->tree = tree;
     data->cull = cull;
@@ -366,6 +384,8 @@ int dGeomFastMeshDataUpdate(dFastMeshDataID g)
     if (g->movedVertices)
         g->source.vertices = NULL;
     dropMovedVertices(g);
+    if (g->turnedWanted)
+        fmTurnedRefresh(&g->turned, &g->mesh);
     fmTreeRefit(&g->tree, &g->mesh);
     fmCullRefit(&g->cull, &g->mesh, &g->tree);
     markUsersMoved(g);
@@ -467,7 +487,7 @@ int dGeomFastMeshDataGetInfo(dFastMeshDataID g, dFastMeshInfo *info)
         .treeBytes = fmTreeBytes(&g->tree),
         .cullBytes = fmCullBytes(&g->cull),
         .totalBytes = sizeof *g - sizeof g->mesh - sizeof g->cull.root + fmMeshBytes(mesh) +
-                      fmTreeBytes(&g->tree) + fmCullBytes(&g->cull) + moved,
+                      fmTreeBytes(&g->tree) + fmCullBytes(&g->cull) + g->turned.bytes + moved,
         .buildSeconds = g->buildSeconds,
     };
     int *const patches[FM_PATCH_KINDS] = {&info->convexPatches, &info->concavePatches,

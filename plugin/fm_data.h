@@ -6,6 +6,7 @@
 
 #include "fm_cull.h"
 #include "fm_tree.h"
+#include "fm_turned.h"
 
 #include <fastmesh/fastmesh.h>
 
@@ -24,6 +25,8 @@ struct dxFastMeshData {
     fmMesh mesh;
     fmTree tree;
     fmCullData cull;
+    fmTurned turned; /* empty unless wanted: the mesh as geoms that count it inside out see it */
+    bool turnedWanted;
     double buildSeconds;
 
     dFastMeshOptions options; /* for the next build */
@@ -38,6 +41,10 @@ struct dxFastMeshData {
  * when its owner gave it up. */
 void fmDataJoin(dFastMeshDataID data, fmDataUser *user, dGeomID geom);
 void fmDataLeave(dFastMeshDataID data, fmDataUser *user);
+
+/* Some geom needs the mesh turned inside out: from now on data->turned is filled whenever the mesh is.
+ * Returns a status. */
+int fmDataWantTurned(dFastMeshDataID data);
 
 /* Tells ODE that a geom's box changed though the geom stays where it is. */
 void fmDataMarkMoved(dGeomID geom);

@@ -7,12 +7,6 @@
 #define FM_MEMO_BUCKETS (FM_PAIR_MEMOS / FM_MEMO_WAYS)
 _Static_assert((FM_MEMO_BUCKETS & (FM_MEMO_BUCKETS - 1)) == 0, "the hash is masked");
 
-uint64_t fmNextSerial(void)
-{
-    static atomic_uint_fast64_t last;
-    return atomic_fetch_add_explicit(&last, 1, memory_order_relaxed) + 1;
-}
-
 /* ---- fronts ---- */
 
 void fmFrontClaim(fmFront *front, uint64_t serialA, uint64_t serialB)
@@ -105,6 +99,7 @@ fmPairMemo *fmPairMemoryTake(uint64_t idA, uint64_t idB)
     if (!holdsPair(chosen, idA, idB)) {
         chosen->memo.seed[0] = chosen->memo.seed[1] = -1;
         fmFrontFree(&chosen->memo.front);
+        fmNearForget(&chosen->memo.near);
         atomic_store_explicit(&chosen->id[0], idA, memory_order_relaxed);
         atomic_store_explicit(&chosen->id[1], idB, memory_order_relaxed);
     }
@@ -136,6 +131,7 @@ static void forget(uint64_t id)
             ;
         if (concerns(place, id)) {
             fmFrontFree(&place->memo.front);
+            fmNearFree(&place->memo.near);
             atomic_store_explicit(&place->id[0], 0, memory_order_relaxed);
             atomic_store_explicit(&place->id[1], 0, memory_order_relaxed);
         }
@@ -158,6 +154,6 @@ size_t fmPairMemoryBytes(void)
 {
     size_t bytes = 0;
     for (size_t i = 0; i < FM_PAIR_MEMOS; ++i)
-        bytes += places[i].memo.front.pairs.capacity;
+        bytes += places[i].memo.front.pairs.capacity + places[i].memo.near.pairs.capacity;
     return bytes;
 }

@@ -8,8 +8,7 @@
 #ifndef FM_FRONT_H
 #define FM_FRONT_H
 
-#include "fm_memory.h"
-#include "fm_vec.h"
+#include "fm_near.h"
 
 /* Longest front kept. A longer one means deep contact, where finding candidates is the small part. */
 #define FM_FRONT_MOST 4096
@@ -31,7 +30,8 @@ void fmFrontFree(fmFront *front);
 /* What is remembered of one pair of geoms. */
 typedef struct fmPairMemo {
     int32_t seed[2]; /* faces that intersected last time, -1 for none */
-    fmFront front;
+    fmFront front;   /* of binary trees */
+    fmNearList near; /* of fast trees */
 } fmPairMemo;
 
 /* Pairs remembered at most, over all threads; the oldest of a few make room for a new one. */
@@ -48,8 +48,5 @@ void fmPairMemoryForget(uint64_t id);
 void fmPairMemoryClear(void);
 /* Bytes held beyond the table itself; for tests. */
 size_t fmPairMemoryBytes(void);
-
-/* A new id or serial, different from all before. */
-uint64_t fmNextSerial(void);
 
 #endif

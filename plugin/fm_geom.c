@@ -428,6 +428,12 @@ dGeomID dCreateFastMesh(dSpaceID space, dFastMeshDataID Data, dTriCallback *Call
     return g;
 }
 
+/* Of these the surface may be seen from behind. */
+static bool needsTurned(int sides)
+{
+    return sides == dFastMeshTwoSided || sides == dFastMeshInverted;
+}
+
 void dGeomFastMeshSetData(dGeomID g, dFastMeshDataID Data)
 {
     fmGeom *geom = fmGeomOf(g);
@@ -436,8 +442,11 @@ void dGeomFastMeshSetData(dGeomID g, dFastMeshDataID Data)
     if (geom->data)
         fmDataLeave(geom->data, &geom->user);
     geom->data = Data;
-    if (Data)
+    if (Data) {
         fmDataJoin(Data, &geom->user, g);
+        if (needsTurned(geom->sides))
+            fmDataWantTurned(Data);
+    }
     fmDataMarkMoved(g);
 }
 
@@ -542,8 +551,13 @@ void dGeomFastMeshClearTCCache(dGeomID g)
 int dGeomFastMeshSetSides(dGeomID g, int mode)
 {
     fmGeom *geom = fmGeomOf(g);
-    if (!geom || (mode != dFastMeshOneSided && mode != dFastMeshSolid))
+    if (!geom || mode < dFastMeshOneSided || mode > dFastMeshInverted)
         return dFastMeshErrorArgument;
+    if (geom->data && needsTurned(mode)) {
+        int status = fmDataWantTurned(geom->data);
+        if (status != dFastMeshOk)
+            return status;
+    }
     geom->sides = mode;
     return dFastMeshOk;
 }

@@ -168,8 +168,10 @@ static unsigned BoxLeaf(const fmLeaf8 *leaf, const fmBoxQuery *box)
 }
 
 /* The triangles of one leaf, carried to the frame of the other: what the tests need of each, ready
- * to be spread over the lanes of the other. */
+ * to be spread over the lanes of the other. Boxes come first; for the rest few pairs of leaves have a
+ * use. */
 typedef struct OneLeaf {
+    float turned[3][3][FM_LANES]; /* the corners before the shift */
     float corner[3][3][FM_LANES];
     float edge[3][3][FM_LANES];
     float moment[3][3][FM_LANES];                  /* corner x edge: with the edge, its line */
@@ -188,22 +190,31 @@ typedef struct LeafLimits {
     float margin, box, one, many, edge;
 } LeafLimits;
 
-INLINE void CarryGroup(const fmLeaf8 *leaf, const fmLeafPose *pose, int g, bool inflated,
-                       OneLeaf *one)
+INLINE void CarryGroup(const fmLeaf8 *leaf, const fmLeafPose *pose, int g, OneLeaf *one)
 {
-    W turned[3][3], p[3][3], e[3][3], n[3], m[3];
+    W p[3][3];
     for (int k = 0; k < 3; ++k) {
         W c[3];
         LoadRows(leaf->corner[k], g, c);
         for (int i = 0; i < 3; ++i) {
-            turned[k][i] = DotOne(pose->r[i], c);
-            p[k][i] = turned[k][i] + pose->t[i];
+            W turned = DotOne(pose->r[i], c);
+            p[k][i] = turned + pose->t[i];
+            STORE(&one->turned[k][i][g], turned);
             STORE(&one->corner[k][i][g], p[k][i]);
         }
     }
     for (int i = 0; i < 3; ++i) {
         STORE(&one->lo[i][g], Min3(p[0][i], p[1][i], p[2][i]));
         STORE(&one->hi[i][g], Max3(p[0][i], p[1][i], p[2][i]));
+    }
+}
+
+INLINE void FinishGroup(OneLeaf *one, int g, bool inflated)
+{
+    W turned[3][3], p[3][3], e[3][3], n[3], m[3];
+    for (int k = 0; k < 3; ++k) {
+        LoadRows((const float(*)[FM_LANES])one->turned[k], g, turned[k]);
+        LoadRows((const float(*)[FM_LANES])one->corner[k], g, p[k]);
     }
     /* edges before the shift: their errors are the leaf's own */
     for (int k = 0; k < 3; ++k) {
@@ -225,8 +236,7 @@ INLINE void CarryGroup(const fmLeaf8 *leaf, const fmLeafPose *pose, int g, bool 
         STORE(&one->normalLength[g], SQRT(Dot(n, n)));
 }
 
-INLINE void LoadMany(const fmLeaf8 *leaf, const LeafLimits *limits, int g, bool inflated,
-                     ManyLanes *many)
+INLINE void LoadMany(const fmLeaf8 *leaf, const LeafLimits *limits, int g, ManyLanes *many)
 {
     for (int k = 0; k < 3; ++k)
         LoadRows(leaf->corner[k], g, many->corner[k]);
@@ -235,6 +245,10 @@ INLINE void LoadMany(const fmLeaf8 *leaf, const LeafLimits *limits, int g, bool 
         many->lo[i] = Min3(a, b, c) - limits->box;
         many->hi[i] = Max3(a, b, c) + limits->box;
     }
+}
+
+INLINE void FinishMany(ManyLanes *many, bool inflated)
+{
     for (int k = 0; k < 3; ++k) {
         for (int i = 0; i < 3; ++i)
             many->edge[k][i] = many->corner[(k + 1) % 3][i] - many->corner[k][i];
@@ -254,17 +268,21 @@ INLINE void Spread(const float rows[3][FM_LANES], int lane, float out[3])
         out[i] = rows[i][lane];
 }
 
-/* Outside by boxes, or all corners on one side of the other's plane. */
-INLINE M PlanesReject(const OneLeaf *one, int t, const ManyLanes *many, const LeafLimits *limits,
-                      bool inflated)
+INLINE unsigned BoxesReject(const OneLeaf *one, int t, const ManyLanes *many)
 {
     M out = {0};
     for (int i = 0; i < 3; ++i) {
         out |= many->lo[i] > Splat(one->hi[i][t]);
         out |= many->hi[i] < Splat(one->lo[i][t]);
     }
-    if (BITS(out) == GROUP_BITS)
-        return out;
+    return BITS(out);
+}
+
+/* All corners on one side of the other's plane. */
+INLINE M PlanesReject(const OneLeaf *one, int t, const ManyLanes *many, const LeafLimits *limits,
+                      bool inflated)
+{
+    M out = {0};
     float n[3];
     Spread(one->normal, t, n);
     W limit = Splat(limits->one), s[3];
@@ -327,16 +345,30 @@ INLINE void LeafLeafBody(const fmLeaf8 *one, const fmLeaf8 *many, const fmLeafPo
                          const LeafLimits *limits, bool inflated, uint8_t hits[FM_LANES])
 {
     OneLeaf carried;
+    bool finished = false;
     for (int g = 0; g < one->count; g += FM_WIDTH)
-        CarryGroup(one, pose, g, inflated, &carried);
+        CarryGroup(one, pose, g, &carried);
     for (int g = 0; g < many->count; g += FM_WIDTH) {
         ManyLanes lanes;
-        LoadMany(many, limits, g, inflated, &lanes);
+        LoadMany(many, limits, g, &lanes);
+        unsigned out[FM_LANES], left = 0;
         for (int t = 0; t < one->count; ++t) {
-            M out = PlanesReject(&carried, t, &lanes, limits, inflated);
-            if (BITS(out) != GROUP_BITS)
-                out |= EdgesReject(&carried, t, &lanes, limits, inflated);
-            hits[t] |= (uint8_t)((~BITS(out) & GROUP_BITS) << g);
+            out[t] = BoxesReject(&carried, t, &lanes);
+            left |= (unsigned)(out[t] != GROUP_BITS) << t;
+        }
+        if (left == 0)
+            continue;
+        for (int h = 0; h < one->count && !finished; h += FM_WIDTH)
+            FinishGroup(&carried, h, inflated);
+        finished = true;
+        FinishMany(&lanes, inflated);
+        for (; left != 0; left &= left - 1) {
+            int t = __builtin_ctz(left);
+            M planes = PlanesReject(&carried, t, &lanes, limits, inflated);
+            out[t] |= BITS(planes);
+            if (out[t] != GROUP_BITS)
+                out[t] |= BITS(EdgesReject(&carried, t, &lanes, limits, inflated));
+            hits[t] |= (uint8_t)((~out[t] & GROUP_BITS) << g);
         }
     }
 }
@@ -488,6 +520,5 @@ static unsigned PlaneLeaf(const fmLeaf8 *leaf, const fmPlaneQuery *plane)
 #include "fm_distance.inc.h"
 #include "fm_pairs.inc.h"
 
-const fmKernels FM_TABLE = {WalkPairs,   BoxNode,   BoxLeaf,  SegmentNode,
-                            SegmentLeaf, PlaneNode, PlaneLeaf, PointNode,
-                            PointLeaf};
+const fmKernels FM_TABLE = {WalkPairs,   MeetPairs, BoxNode,   BoxLeaf,   SegmentNode,
+                            SegmentLeaf, PlaneNode, PlaneLeaf, PointNode, PointLeaf};

@@ -22,6 +22,10 @@
 /* A contour around less area than this fraction of a circle's of its length has no direction of its own
  * (a pierced plate). */
 #define FM_THIN_CONTOUR 1e-3
+/* ... and none either where what its faces say about a way, on average over the pairs, is less than this: a
+ * pierced plate has as many on both sides. Else they decide, as where an edge just touches a wall. Guarded by
+ * the block wedged in a V. */
+#define FM_FACES_DECIDE 0.5
 /* Edges that bend by more than 20 degrees count as sharp. Cosine. */
 #define FM_SHARP_COS 0.94
 /* Facets within 2.6 degrees of the direction are in flat contact. Cosine. */
@@ -56,17 +60,22 @@
 #define FM_WRAP_AREA 0.2
 #define FM_WRAP_WAY 0.2
 
+/* A wall takes part when its normal has at least this share in the contour's direction. Cosine. */
+#define FM_WALL_SHARE 0.01
+#define FM_MAX_WALLS 4       /* that one region rests on; further ones are not asked */
 #define FM_MAX_DIRECTIONS 12 /* facets of one mesh that may direct; further ones are not asked */
 #define FM_MAX_SHARP 8       /* directions of sharp edges of one mesh */
 #define FM_MAX_RIDGES 48     /* edges of one mesh that are crossed with the other's */
 #define FM_FEW_POINTS 16     /* inside points below which blunt edges count as ridges, too */
-#define FM_RIDGE_POINTS 256  /* inside points at which sharp edges are looked for */
+#define FM_RIDGE_POINTS 64   /* inside points at which sharp edges are looked for, and events */
 #define FM_MAX_DEEPEST 40    /* lines sent in search of the deepest point */
 #define FM_MAX_SPOTS 64
 #define FM_WRAP_FACES 512    /* beyond these an overlap is deep rather than nested */
 #define FM_WRAP_POINTS 48    /* inside points looked at where a region closes round a body */
 #define FM_MANY_FACES 128    /* of one mesh: from here on lines go through its tree */
-#define FM_MAX_WAYS 16384    /* points looked at, over all pairs of ridges, for a way out */
+#define FM_MANY_POINTS 96    /* of one mesh, and events: of more, so many stand for all */
+#define FM_MAX_HITS 48       /* faces of one mesh on one line; a line through more is not used */
+#define FM_MAX_WAYS 8192     /* points looked at, over all pairs of ridges, for a way out */
 #define FM_COS_45 0.70710678118654752
 #define FM_PI 3.14159265358979323846
 
@@ -100,7 +109,9 @@ typedef struct Patch {
     const fmEvent *events;
     fmVec3 *low, *high; /* a's and b's inside points, then the events */
     int lowCount, highCount;
-    double area; /* of the contour */
+    int insideCount[2]; /* how many of them are inside points */
+    fmVec3 vectorArea;  /* of the contour */
+    double area;        /* its length */
     double roundness; /* that area as a fraction of a circle's of the same length */
     BigFacet facets[2][FM_MAX_DIRECTIONS];
     int facetCount[2];
@@ -108,6 +119,7 @@ typedef struct Patch {
     int ridgeCount[2];
     bool fewPoints;
     double width; /* way out along the direction */
+    fmVec3 start; /* the contour's own direction; zero when it has none */
 } Patch;
 
 /* A face as seen along n: a triangle in the (u, v) plane, counter-clockwise, and its height over it. */
@@ -134,6 +146,14 @@ typedef struct SpotList {
     int count;
 } SpotList;
 
+static fmVec3 FaceMiddle(const fmContour *c, int side, int32_t face)
+{
+    fmVec3 sum = {0, 0, 0};
+    for (int k = 0; k < 3; ++k)
+        sum = fmAdd(sum, fmContourPoint(c, side, c->mesh[side]->faces[face].point[k]));
+    return fmScale(sum, 1.0 / 3);
+}
+
 static fmVec3 FaceNormal(const fmContour *c, int side, int32_t face)
 {
     fmVec3 n = c->mesh[side]->normals[face];
@@ -142,23 +162,46 @@ static fmVec3 FaceNormal(const fmContour *c, int side, int32_t face)
 
 /* ---- direction -------------------------------------------------------------------------------- */
 
-static bool GatherPoints(Patch *patch, fmManifold *m)
+/* The inside points of one mesh. Where they are many, of each run of them (neighbours on the surface, as the
+ * flood came to them) the one that reaches farthest into the other mesh stands for the others. */
+static int GatherInside(const Patch *patch, int side, fmVec3 *out)
 {
     const fmContour *c = patch->contour;
+    fmRange range = patch->region->points[side];
+    const int32_t *points = FM_ITEMS(int32_t, c->points) + range.first;
+    int32_t run = (range.count + FM_MANY_POINTS - 1) / FM_MANY_POINTS;
+    /* the vector area points the way a goes in */
+    fmVec3 inwards = side == 0 ? fmUnrotate(&c->aInB.r, patch->vectorArea) : fmNeg(patch->vectorArea);
+    int count = 0;
+    for (int32_t first = 0; first < range.count; first += run) {
+        int32_t farthest = points[first];
+        double far = fmDot(inwards, c->mesh[side]->points[farthest]);
+        for (int32_t i = first + 1; i < first + run && i < range.count; ++i) {
+            double h = fmDot(inwards, c->mesh[side]->points[points[i]]);
+            if (h > far) {
+                far = h;
+                farthest = points[i];
+            }
+        }
+        out[count++] = fmContourPoint(c, side, farthest);
+    }
+    return count;
+}
+
+static bool GatherPoints(Patch *patch, fmManifold *m)
+{
     const fmRegion *region = patch->region;
     fmArray *arrays[2] = {&m->lowPoints, &m->highPoints};
     fmVec3 *out[2];
     int count[2];
+    int32_t stride = (region->events.count + FM_MANY_POINTS - 1) / FM_MANY_POINTS;
     for (int side = 0; side < 2; ++side) {
-        fmRange range = region->points[side];
-        count[side] = range.count + region->events.count;
-        if (!fmArrayReserve(arrays[side], (size_t)count[side] * sizeof(fmVec3)))
+        if (!fmArrayReserve(arrays[side], 2 * FM_MANY_POINTS * sizeof(fmVec3)))
             return false;
         out[side] = arrays[side]->items;
-        for (int32_t i = 0; i < range.count; ++i)
-            out[side][i] = fmContourPoint(c, side, FM_ITEMS(int32_t, c->points)[range.first + i]);
-        for (int32_t i = 0; i < region->events.count; ++i)
-            out[side][range.count + i] = patch->events[i].pos;
+        count[side] = patch->insideCount[side] = GatherInside(patch, side, out[side]);
+        for (int32_t i = 0; i < region->events.count; i += stride)
+            out[side][count[side]++] = patch->events[i].pos;
     }
     patch->low = out[0];
     patch->lowCount = count[0];
@@ -168,19 +211,22 @@ static bool GatherPoints(Patch *patch, fmManifold *m)
 }
 
 /* The vector area of the contour; its length and the perimeter tell how well it is defined. */
-static fmVec3 VectorArea(const Patch *patch, double *perimeter)
+static void MeasureContour(Patch *patch)
 {
     const fmRegion *region = patch->region;
     const fmSegment *segments = FM_ITEMS(fmSegment, patch->contour->segments) + region->segments.first;
     const fmEvent *all = patch->contour->events.items;
     fmVec3 sum = {0, 0, 0};
-    *perimeter = 0;
+    double perimeter = 0;
     for (int32_t i = 0; i < region->segments.count; ++i) {
         fmVec3 p = all[segments[i].from].pos, q = all[segments[i].to].pos;
         sum = fmAdd(sum, fmCross(fmSub(p, patch->view.centre), fmSub(q, p)));
-        *perimeter += fmLength(fmSub(q, p));
+        perimeter += fmLength(fmSub(q, p));
     }
-    return fmScale(sum, 0.5);
+    double circle = perimeter * perimeter / (4 * FM_PI);
+    patch->vectorArea = fmScale(sum, 0.5);
+    patch->area = fmLength(patch->vectorArea);
+    patch->roundness = circle > 0 ? patch->area / circle : 0;
 }
 
 /* How far a must go along n until nothing of the region overlaps any more. */
@@ -264,13 +310,14 @@ static void GatherRidges(Patch *patch)
 {
     const fmContour *c = patch->contour;
     patch->fewPoints = patch->region->points[0].count + patch->region->points[1].count < FM_FEW_POINTS;
-    for (int32_t i = 0; i < patch->region->events.count; ++i)
+    int32_t stride = patch->region->events.count / (2 * FM_RIDGE_POINTS) + 1;
+    for (int32_t i = 0; i < patch->region->events.count; i += stride)
         AddRidge(patch, patch->events[i].edgeOfB, patch->events[i].edge);
     for (int side = 0; side < 2; ++side) {
         const fmMesh *mesh = c->mesh[side];
         fmRange range = patch->region->points[side];
-        int32_t looked = range.count < FM_RIDGE_POINTS ? range.count : FM_RIDGE_POINTS;
-        for (int32_t i = 0; i < looked; ++i) {
+        stride = range.count / FM_RIDGE_POINTS + 1;
+        for (int32_t i = 0; i < range.count; i += stride) {
             int32_t point = FM_ITEMS(int32_t, c->points)[range.first + i];
             for (int32_t k = mesh->pointFirstEdge[point]; k < mesh->pointFirstEdge[point + 1]; ++k)
                 AddRidge(patch, side, mesh->pointEdges[k]);
@@ -335,24 +382,33 @@ static void TryFacetsAndEdges(const Patch *patch, Best *best)
         }
 }
 
+/* How much the faces that cross push along n: 2 when a's all look against it and b's along it, 0 where as many
+ * push each way. */
+static double FacesSay(const Patch *patch, fmVec3 n)
+{
+    const fmContour *c = patch->contour;
+    fmRange range = patch->region->pairs;
+    double sum = 0;
+    for (int32_t i = 0; i < range.count; ++i) {
+        const int32_t *face = FM_ITEMS(fmCutPair, c->pairs)[range.first + i].face;
+        sum += fmDot(FaceNormal(c, 1, face[1]), n) - fmDot(FaceNormal(c, 0, face[0]), n);
+    }
+    return sum / range.count;
+}
+
 static void FindDirection(Patch *patch)
 {
-    double perimeter;
-    fmVec3 s = VectorArea(patch, &perimeter);
-    patch->area = fmLength(s);
-    double circle = perimeter * perimeter / (4 * FM_PI);
-    patch->roundness = circle > 0 ? patch->area / circle : 0;
     bool free = patch->region->segments.count < 3 || patch->roundness < FM_THIN_CONTOUR;
     Best best = {.coneCos = FM_SNAP_CONE_COS, .free = free, .cost = DBL_MAX};
     GatherFacets(patch, free ? 0 : FM_SNAP_AREA * patch->area);
     if (!free) {
-        best.start = best.n = fmNeg(fmNormalize(s));
+        patch->start = best.start = best.n = fmNeg(fmNormalize(patch->vectorArea));
         best.cost = WayOut(patch, best.n) * FM_SNAP_KEEP;
     }
     TryFacetsAndEdges(patch, &best);
     patch->view.n = best.n;
     /* a pierced plate: the two ways along its normal are equally long; a goes back to its own side */
-    if (free) {
+    if (free && fabs(FacesSay(patch, best.n)) < FM_FACES_DECIDE) {
         fmVec3 away = fmSub(patch->contour->aInB.t, patch->view.centre);
         if (fmDot(patch->view.n, away) < 0 &&
             WayOut(patch, fmNeg(patch->view.n)) <= best.cost * (1 + FM_SNAP_BEND))
@@ -443,42 +499,36 @@ typedef struct Seen {
     double tolerance; /* of heights */
 } Seen;
 
-/* What a line along n meets of one mesh on both sides of a height: the nearest face above and below. */
-typedef struct Probe {
+/* What a line along n meets of one mesh. */
+typedef struct LineHits {
     const Seen *seen;
     int side;
-    double x, y, z;
-    double above, below;
-    int32_t aboveFace, belowFace; /* -1 for none */
-    bool aboveUp, belowUp;        /* they look along n */
-} Probe;
+    double x, y;
+    int count; /* more than FM_MAX_HITS: not all are there */
+    double height[FM_MAX_HITS];
+    int32_t face[FM_MAX_HITS];
+    bool up[FM_MAX_HITS]; /* the face looks along n */
+} LineHits;
 
-static void ProbeFace(Probe *probe, const SeenFace *f)
+static void HitFace(LineHits *hits, const SeenFace *f)
 {
-    if (!SeenFaceContains(f, probe->x, probe->y))
+    if (!SeenFaceContains(f, hits->x, hits->y))
         return;
-    double h = f->h + f->hx * probe->x + f->hy * probe->y;
-    /* of a face at the very height, the way it looks tells the side it bounds */
-    double tolerance = probe->seen->tolerance;
-    bool isAbove = h > probe->z + tolerance || (h >= probe->z - tolerance && f->up);
-    if (isAbove && h < probe->above) {
-        probe->above = h;
-        probe->aboveFace = f->face;
-        probe->aboveUp = f->up;
-    } else if (!isAbove && h > probe->below) {
-        probe->below = h;
-        probe->belowFace = f->face;
-        probe->belowUp = f->up;
+    if (hits->count < FM_MAX_HITS) {
+        hits->height[hits->count] = f->h + f->hx * hits->x + f->hy * hits->y;
+        hits->face[hits->count] = f->face;
+        hits->up[hits->count] = f->up;
     }
+    ++hits->count;
 }
 
-static bool ProbeFaces(void *context, const int32_t *faces, int count)
+static bool HitFaces(void *context, const int32_t *faces, int count)
 {
-    Probe *probe = context;
+    LineHits *hits = context;
     SeenFace seen;
     for (int i = 0; i < count; ++i)
-        if (SeeFace(probe->seen->view, probe->side, faces[i], &seen))
-            ProbeFace(probe, &seen);
+        if (SeeFace(hits->seen->view, hits->side, faces[i], &seen))
+            HitFace(hits, &seen);
     return true;
 }
 
@@ -489,27 +539,59 @@ static fmVec3 FromSeen(const View *view, double x, double y, double z)
 }
 
 /* Sends the line through a mesh's whole tree, as far as the region reaches. */
-static void ProbeTree(Probe *probe)
+static void HitTree(LineHits *hits)
 {
-    const View *view = probe->seen->view;
+    const View *view = hits->seen->view;
     double reach = FM_INWARD * view->size;
-    fmVec3 p = FromSeen(view, probe->x, probe->y, view->bottom - reach);
-    fmVec3 q = FromSeen(view, probe->x, probe->y, view->top + reach);
-    if (probe->side == 0) {
+    fmVec3 p = FromSeen(view, hits->x, hits->y, view->bottom - reach);
+    fmVec3 q = FromSeen(view, hits->x, hits->y, view->top + reach);
+    if (hits->side == 0) {
         p = fmUntransform(&view->contour->aInB, p);
         q = fmUntransform(&view->contour->aInB, q);
     }
-    fmTreeSegment(view->contour->tree[probe->side], p, q, ProbeFaces, probe);
+    fmTreeSegment(view->contour->tree[hits->side], p, q, HitFaces, hits);
 }
 
-static Probe SendProbe(const Seen *seen, int side, double x, double y, double z)
+static void SendLine(const Seen *seen, int side, double x, double y, LineHits *hits)
 {
-    Probe probe = {seen, side, x, y, z, DBL_MAX, -DBL_MAX, -1, -1, true, false};
+    hits->seen = seen;
+    hits->side = side;
+    hits->x = x;
+    hits->y = y;
+    hits->count = 0;
     if (seen->count[side] < 0)
-        ProbeTree(&probe);
+        HitTree(hits);
     for (int i = 0; i < seen->count[side]; ++i)
-        ProbeFace(&probe, &seen->faces[side][i]);
-    return probe;
+        HitFace(hits, &seen->faces[side][i]);
+}
+
+/* The nearest faces of a line on both sides of a height. */
+typedef struct Between {
+    double above, below;
+    int32_t aboveFace, belowFace; /* -1 for none */
+    bool aboveUp, belowUp;        /* they look along n */
+} Between;
+
+static Between HitsRound(const LineHits *hits, double z)
+{
+    Between between = {DBL_MAX, -DBL_MAX, -1, -1, true, false};
+    double tolerance = hits->seen->tolerance;
+    for (int i = 0; i < hits->count; ++i) {
+        double h = hits->height[i];
+        bool up = hits->up[i];
+        /* of a face at the very height, the way it looks tells the side it bounds */
+        bool isAbove = h > z + tolerance || (h >= z - tolerance && up);
+        if (isAbove && h < between.above) {
+            between.above = h;
+            between.aboveFace = hits->face[i];
+            between.aboveUp = up;
+        } else if (!isAbove && h > between.below) {
+            between.below = h;
+            between.belowFace = hits->face[i];
+            between.belowUp = up;
+        }
+    }
+    return between;
 }
 
 /* The overlap on the line through a candidate, from where one of the meshes is left downwards to where one
@@ -517,21 +599,26 @@ static Probe SendProbe(const Seen *seen, int side, double x, double y, double z)
  * half way: drawn aside a little, the point itself need not lie in the overlap any more. */
 static bool MeasureSpot(const Seen *seen, const Candidate *at, Spot *spot)
 {
+    LineHits ofA, ofB;
     double z = at->z;
+    SendLine(seen, 0, at->x, at->y, &ofA);
+    SendLine(seen, 1, at->x, at->y, &ofB);
+    if (ofA.count > FM_MAX_HITS || ofB.count > FM_MAX_HITS)
+        return false;
     if (at->owner == 0) {
-        Probe out = SendProbe(seen, 1, at->x, at->y, z);
+        Between out = HitsRound(&ofB, z);
         if (out.aboveFace < 0 || !out.aboveUp)
             return false;
         z = 0.5 * (z + out.above);
     } else if (at->owner == 1) {
-        Probe out = SendProbe(seen, 0, at->x, at->y, z);
+        Between out = HitsRound(&ofA, z);
         if (out.belowFace < 0 || out.belowUp)
             return false;
         z = 0.5 * (z + out.below);
     }
     /* inside both meshes each line leaves the mesh at the first face it meets; an open mesh may have none
      * behind its surface */
-    Probe a = SendProbe(seen, 0, at->x, at->y, z), b = SendProbe(seen, 1, at->x, at->y, z);
+    Between a = HitsRound(&ofA, z), b = HitsRound(&ofB, z);
     if (a.belowFace < 0 || a.belowUp || !a.aboveUp || b.aboveFace < 0 || !b.aboveUp || b.belowUp)
         return false;
     double low = fmLarger(a.below, b.below), high = fmSmaller(a.above, b.above);
@@ -695,7 +782,7 @@ static void AddRidgeCrossings(const Patch *patch, CandidateList *list)
 
 static bool GatherCandidates(const Patch *patch, fmArray *array, CandidateList *list)
 {
-    int insideA = patch->region->points[0].count, insideB = patch->region->points[1].count;
+    int insideA = patch->insideCount[0], insideB = patch->insideCount[1];
     *list = (CandidateList){.capacity = patch->lowCount + insideB +
                                         FM_MAX_RIDGES * FM_MAX_RIDGES};
     if (!fmArrayReserve(array, (size_t)list->capacity * sizeof(Candidate)))
@@ -827,7 +914,8 @@ static void PierceSpots(const Patch *patch, CandidateList *candidates, SpotList 
 
 static bool Wraps(const Patch *patch)
 {
-    if (patch->region->faces[0].count + patch->region->faces[1].count > FM_WRAP_FACES)
+    if (patch->region->manyFaces[0] || patch->region->manyFaces[1] ||
+        patch->region->faces[0].count + patch->region->faces[1].count > FM_WRAP_FACES)
         return false;
     fmBox box = fmEmptyBox();
     for (int32_t i = 0; i < patch->region->events.count; ++i)
@@ -842,16 +930,20 @@ static bool NearestFaceSpot(const Patch *patch, int side, fmVec3 point, Spot *sp
     const fmContour *c = patch->contour;
     const fmMesh *other = c->mesh[1 - side];
     fmRange range = patch->region->faces[1 - side];
+    /* in the other mesh's own frame; most faces are farther by their planes alone */
+    fmVec3 local = side == 1 ? fmUntransform(&c->aInB, point) : point;
     double nearestSq = DBL_MAX;
     int32_t nearest = -1;
     for (int32_t i = 0; i < range.count; ++i) {
         int32_t face = FM_ITEMS(int32_t, c->faces)[range.first + i];
-        fmVec3 corner[3];
-        for (int k = 0; k < 3; ++k)
-            corner[k] = fmContourPoint(c, 1 - side, other->faces[face].point[k]);
+        fmVec3 corner = fmFacePoint(other, face, 0);
+        double height = fmDot(other->normals[face], fmSub(local, corner));
+        if (height * height > nearestSq)
+            continue;
         fmTriangleFeature feature;
-        fmVec3 near = fmClosestOnTriangle(point, corner[0], corner[1], corner[2], &feature);
-        double distanceSq = fmDistanceSq(point, near);
+        fmVec3 near = fmClosestOnTriangle(local, corner, fmFacePoint(other, face, 1),
+                                          fmFacePoint(other, face, 2), &feature);
+        double distanceSq = fmDistanceSq(local, near);
         if (distanceSq < nearestSq) {
             nearestSq = distanceSq;
             nearest = face;
@@ -890,7 +982,81 @@ static void WrapSpots(const Patch *patch, SpotList *list, double *deepest)
     }
 }
 
+/* ---- a region in a valley ------------------------------------------------------------------------- */
+
+/* The ways that walls of one mesh push which meet in a valley, as in a V or in the corner of a room, and which
+ * both have a share in the contour's direction. A single way would be their mean, along which nothing holds. */
+static int FindWalls(const Patch *patch, fmVec3 ways[FM_MAX_WALLS])
+{
+    const fmContour *c = patch->contour;
+    double tolerance = FM_SAME_PLACE * patch->view.size;
+    int count = 0;
+    for (int side = 0; side < 2; ++side) {
+        const BigFacet *facets = patch->facets[side];
+        bool inValley[FM_MAX_DIRECTIONS] = {false};
+        for (int i = 0; i < patch->facetCount[side]; ++i)
+            for (int j = 0; j < i; ++j) {
+                fmVec3 apart = fmSub(FaceMiddle(c, side, facets[i].face), FaceMiddle(c, side, facets[j].face));
+                if (fmDot(facets[i].normal, facets[j].normal) < FM_SHARP_COS &&
+                    fmDot(facets[j].normal, apart) > tolerance && fmDot(facets[i].normal, apart) < -tolerance)
+                    inValley[i] = inValley[j] = true;
+            }
+        for (int i = 0; i < patch->facetCount[side]; ++i) {
+            fmVec3 way = side == 0 ? fmNeg(facets[i].normal) : facets[i].normal;
+            bool known = !inValley[i] || count == FM_MAX_WALLS || fmDot(way, patch->start) < FM_WALL_SHARE;
+            for (int k = 0; k < count && !known; ++k)
+                known = fmDot(ways[k], way) > FM_SHARP_COS;
+            if (!known)
+                ways[count++] = way;
+        }
+    }
+    return count;
+}
+
+/* Spots on each wall, along its own way: the corners of what rests flat on it, else the points nearest to it.
+ * False, and no spots, when fewer than two walls have any: then the region is in no valley. */
+static bool WallSpots(const Patch *patch, SpotList *list, double *deepest)
+{
+    const fmContour *c = patch->contour;
+    fmVec3 ways[FM_MAX_WALLS];
+    int count = FindWalls(patch, ways), held = 0;
+    if (count < 2)
+        return false;
+    for (int w = 0; w < count; ++w) {
+        Patch wall = *patch;
+        wall.view.n = ways[w];
+        wall.view.u = fmAnyTangent(ways[w]);
+        wall.view.v = fmCross(ways[w], wall.view.u);
+        int before = list->count;
+        FlatSpots(&wall, list);
+        for (int side = 0; side < 2 && list->count == before; ++side) {
+            fmRange range = patch->region->points[side];
+            int32_t step = range.count / FM_WRAP_POINTS + 1;
+            for (int32_t i = 0; i < range.count; i += step) {
+                Spot spot;
+                int32_t point = FM_ITEMS(int32_t, c->points)[range.first + i];
+                if (NearestFaceSpot(patch, side, fmContourPoint(c, side, point), &spot) &&
+                    fmDot(spot.normal, ways[w]) > FM_FLAT_COS)
+                    AddSpot(list, &spot);
+            }
+        }
+        held += list->count > before;
+    }
+    if (held < 2)
+        list->count = 0;
+    for (int i = 0; i < list->count; ++i)
+        *deepest = fmLarger(*deepest, list->items[i].depth);
+    return held >= 2;
+}
+
 /* ---- choice ----------------------------------------------------------------------------------- */
+
+/* How far apart two spots are: those of different walls are, although they may be in one place. */
+static double SpotDistanceSq(const Spot *a, const Spot *b, double extentSq)
+{
+    double along = fmDot(a->normal, b->normal);
+    return fmDistanceSq(a->pos, b->pos) + (along < FM_SHARP_COS ? (1 - along) * extentSq : 0);
+}
 
 /* The deepest, then again and again the one farthest from the chosen, deep ones preferred. */
 static int ChooseSpots(const SpotList *list, double deepest, int most, const Spot **chosen)
@@ -900,10 +1066,10 @@ static int ChooseSpots(const SpotList *list, double deepest, int most, const Spo
     for (int i = 1; i < list->count; ++i)
         if (list->items[i].depth > list->items[first].depth)
             first = i;
-    for (int i = 0; i < list->count; ++i) {
-        nearestSq[i] = fmDistanceSq(list->items[i].pos, list->items[first].pos);
-        extentSq = fmLarger(extentSq, nearestSq[i]);
-    }
+    for (int i = 0; i < list->count; ++i)
+        extentSq = fmLarger(extentSq, fmDistanceSq(list->items[i].pos, list->items[first].pos));
+    for (int i = 0; i < list->count; ++i)
+        nearestSq[i] = SpotDistanceSq(&list->items[i], &list->items[first], extentSq);
     chosen[count++] = &list->items[first];
     while (count < most) {
         int best = -1;
@@ -922,18 +1088,19 @@ static int ChooseSpots(const SpotList *list, double deepest, int most, const Spo
             break;
         chosen[count++] = &list->items[best];
         for (int i = 0; i < list->count; ++i)
-            nearestSq[i] = fmSmaller(nearestSq[i], fmDistanceSq(list->items[i].pos, list->items[best].pos));
+            nearestSq[i] = fmSmaller(nearestSq[i], SpotDistanceSq(&list->items[i], &list->items[best], extentSq));
     }
     return count;
 }
 
 /* A region too small or too ragged for any line to meet both surfaces still touches: one contact without
- * depth where the contour is. */
+ * depth where the contour is, on both of the faces it names. */
 static Spot TouchSpot(const Patch *patch)
 {
-    const fmCutPair *pair =
-        &FM_ITEMS(fmCutPair, patch->contour->pairs)[patch->region->pairs.first];
-    return (Spot){.pos = patch->view.centre, .normal = patch->view.n, .face = {pair->face[0], pair->face[1]}};
+    const fmContour *c = patch->contour;
+    const fmCutPair *pair = &FM_ITEMS(fmCutPair, c->pairs)[patch->region->pairs.first];
+    fmVec3 on = FM_ITEMS(fmEvent, c->events)[pair->event[0]].pos;
+    return (Spot){.pos = on, .normal = patch->view.n, .face = {pair->face[0], pair->face[1]}};
 }
 
 /* Spots along the region's one direction. False when memory is out. */
@@ -947,7 +1114,7 @@ static bool DirectedSpots(const Patch *patch, fmManifold *m, SpotList *spots, do
     fmArray *faceArrays[2] = {&m->lowFaces, &m->highFaces};
     for (int side = 0; side < 2; ++side) {
         seen.count[side] = -1;
-        if (patch->region->faces[side].count > FM_MANY_FACES)
+        if (patch->region->manyFaces[side] || patch->region->faces[side].count > FM_MANY_FACES)
             continue;
         seen.count[side] = GatherSeenFaces(patch, side, faceArrays[side]);
         seen.faces[side] = faceArrays[side]->items;
@@ -975,6 +1142,7 @@ int fmManifoldBuild(fmManifold *m, const fmContour *c, int32_t r,
     for (int32_t i = 0; i < region->events.count; ++i)
         patch.view.centre = fmAdd(patch.view.centre, patch.events[i].pos);
     patch.view.centre = fmScale(patch.view.centre, 1.0 / region->events.count);
+    MeasureContour(&patch);
     if (!GatherPoints(&patch, m))
         return 0;
     GatherRidges(&patch);
@@ -991,16 +1159,16 @@ int fmManifoldBuild(fmManifold *m, const fmContour *c, int32_t r,
 
     SpotList spots = {.count = 0};
     double deepest = 0;
-    bool wraps = Wraps(&patch);
+    bool wraps = Wraps(&patch), walls = !wraps && WallSpots(&patch, &spots, &deepest);
     if (wraps)
         WrapSpots(&patch, &spots, &deepest);
-    if (spots.count < FM_FACE_CONTACTS && !DirectedSpots(&patch, m, &spots, &deepest))
+    if (!walls && spots.count < FM_FACE_CONTACTS && !DirectedSpots(&patch, m, &spots, &deepest))
         return 0;
     if (spots.count == 0)
         spots.items[spots.count++] = TouchSpot(&patch);
 
     const Spot *chosen[FM_REGION_CONTACTS];
-    int count = ChooseSpots(&spots, deepest, wraps ? FM_REGION_CONTACTS : FM_FACE_CONTACTS, chosen);
+    int count = ChooseSpots(&spots, deepest, wraps || walls ? FM_REGION_CONTACTS : FM_FACE_CONTACTS, chosen);
     for (int i = 0; i < count; ++i) {
         contacts[i] = (fmContact){.pos = chosen[i]->pos,
                                   .normal = chosen[i]->normal,

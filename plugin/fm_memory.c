@@ -1,6 +1,7 @@
 #include "fm_memory.h"
 
 #include <ode/memory.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -74,4 +75,10 @@ void fmScratchGiveBack(fmArray *kept, fmArray array)
 {
     fmArrayFree(kept);
     *kept = array;
+}
+
+uint64_t fmNextSerial(void)
+{
+    static atomic_uint_fast64_t last;
+    return atomic_fetch_add_explicit(&last, 1, memory_order_relaxed) + 1;
 }

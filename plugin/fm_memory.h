@@ -5,12 +5,16 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* NULL on failure (or for 0 bytes); never aborts. fmFree takes NULL. */
 void *fmAlloc(size_t bytes);
 void fmFree(void *block, size_t bytes);
 void *fmAllocAligned(size_t bytes, size_t alignment);
 void fmFreeAligned(void *block);
+
+/* A number different from all before. Any thread may ask. */
+uint64_t fmNextSerial(void);
 
 /* A growing array. Zero-initialise; the element size is the caller's and must not change. */
 typedef struct fmArray {

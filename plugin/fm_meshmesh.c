@@ -32,14 +32,17 @@ typedef struct Culled {
     fmCullQuery query;
 } Culled;
 
-static void AllPairs(const void *context, const fmPose *aInB, fmPairSink *sink, void *sinkContext)
+static void AllPairs(const void *context, const fmPose *aInB, const fmIdMap *passed, fmPairSink *sink,
+                     void *sinkContext)
 {
     const Culled *culled = context;
-    fmCullPairs(&culled->side[0], &culled->side[1], aInB, &culled->query, sink, sinkContext);
+    fmCullPairs(&culled->side[0], &culled->side[1], aInB, &culled->query, passed, sink, sinkContext);
 }
 
-static void LivePairs(const void *context, const fmPose *aInB, fmPairSink *sink, void *sinkContext)
+static void LivePairs(const void *context, const fmPose *aInB, const fmIdMap *passed, fmPairSink *sink,
+                      void *sinkContext)
 {
+    (void)passed;
     const Culled *culled = context;
     fmCullLivePairs(&culled->side[0], &culled->side[1], aInB, &culled->query, sink, sinkContext);
 }

@@ -66,46 +66,80 @@ static void reportFaces(const fmSide *a, const fmSide *b, const fmPose *aInB)
 
 /* ---- which triangle is under a contact? ------------------------------------------------------ */
 
-/* Walks no farther than this through the faces of a facet; a contact beyond keeps the face it got
- * to. */
-#define MAX_WALK 4096
+/* Walks no farther than this through the faces of a facet, and then asks the tree. */
+#define MAX_WALK 64
+/* A face steeper than this against a contact's normal is a wall, which no contact rests on. Cosine. */
+#define WALL_COS 1e-6
+/* A point this far beyond a side of a face, as a fraction of the mesh's size, is still on it. */
+#define ON_FACE 1e-9
 
-/* The neighbour of a face across the side beyond which p lies farthest, when that neighbour is in
- * the same flat part; -1 when there is none, as under p itself. */
-static int32_t faceTowards(const fmMesh *mesh, int32_t face, fmVec3 p, int32_t from)
+/* How far p, in the plane of a face, lies beyond the side of it that it is farthest beyond; `side` tells which.
+ * Negative inside. */
+static double beyondFace(const fmMesh *mesh, int32_t face, fmVec3 p, int *side)
 {
-    const fmFace *f = &mesh->faces[face];
-    int32_t best = -1;
-    double farthest = 0;
+    double farthest = -DBL_MAX;
     for (int c = 0; c < 3; ++c) {
-        const fmEdge *edge = &mesh->edges[f->edge[c]];
-        int32_t next = edge->face[edge->face[0] == face];
-        if (next < 0 || next == from || mesh->faceFacet[next] != mesh->faceFacet[face])
-            continue;
-        fmVec3 a = mesh->points[f->point[c]], along = fmSub(mesh->points[f->point[(c + 1) % 3]], a);
-        fmVec3 outward = fmNormalize(fmCross(along, mesh->normals[face]));
-        double distance = fmDot(outward, fmSub(p, a));
-        if (distance > farthest) {
-            farthest = distance;
-            best = next;
+        fmVec3 a = fmFacePoint(mesh, face, c), along = fmSub(fmFacePoint(mesh, face, (c + 1) % 3), a);
+        double beyond = fmDot(fmNormalize(fmCross(along, mesh->normals[face])), fmSub(p, a));
+        if (beyond > farthest) {
+            farthest = beyond;
+            *side = c;
         }
     }
-    return best;
+    return farthest;
+}
+
+/* Of the faces of one flat part the one that p is least beyond. */
+typedef struct Under {
+    const fmMesh *mesh;
+    fmVec3 p;
+    int32_t facet, face;
+    double beyond;
+} Under;
+
+static bool takeUnder(void *context, const int32_t *faces, int count)
+{
+    Under *under = context;
+    for (int i = 0; i < count; ++i) {
+        int side;
+        if (under->mesh->faceFacet[faces[i]] != under->facet)
+            continue;
+        double beyond = beyondFace(under->mesh, faces[i], under->p, &side);
+        if (beyond < under->beyond || (beyond == under->beyond && faces[i] < under->face)) {
+            under->beyond = beyond;
+            under->face = faces[i];
+        }
+    }
+    return true;
 }
 
 /* The contact stage takes a flat part as one face; here the triangle under the contact is found
- * again. */
-static int32_t faceUnder(const fmMesh *mesh, int32_t face, fmVec3 p)
+ * again: where the line through the contact along its normal meets the part's plane. */
+static int32_t faceUnder(const fmSide *s, int32_t face, fmVec3 pos, fmVec3 along)
 {
-    int32_t from = -1;
-    for (int step = 0; face >= 0 && step < MAX_WALK; ++step) {
-        int32_t next = faceTowards(mesh, face, p, from);
-        if (next < 0)
+    if (face < 0)
+        return face;
+    const fmMesh *mesh = s->mesh;
+    fmVec3 n = mesh->normals[face];
+    double steep = fmDot(n, along), above = fmDot(n, fmSub(fmFacePoint(mesh, face, 0), pos));
+    fmVec3 p = fabs(steep) > WALL_COS ? fmAddScaled(pos, along, above / steep) : pos;
+
+    /* straight there, as long as the part goes on */
+    Under under = {mesh, p, mesh->faceFacet[face], face, DBL_MAX};
+    for (int step = 0; step < MAX_WALK; ++step) {
+        int side;
+        under.beyond = beyondFace(mesh, under.face, p, &side);
+        if (under.beyond <= ON_FACE * mesh->size)
+            return under.face;
+        const fmEdge *edge = &mesh->edges[mesh->faces[under.face].edge[side]];
+        int32_t next = edge->face[edge->face[0] == under.face];
+        if (next < 0 || mesh->faceFacet[next] != under.facet)
             break;
-        from = face;
-        face = next;
+        under.face = next;
     }
-    return face;
+    fmVec3 reach = fmScale(n, ON_FACE * mesh->size);
+    fmTreeSegment(s->tree, fmSub(p, reach), fmAdd(p, reach), takeUnder, &under);
+    return under.face;
 }
 
 /* ---- the collider ---------------------------------------------------------------------------- */
@@ -125,19 +159,15 @@ static fmSurface surfaceOf(fmSide *side)
         .solid = side->state->sides == dFastMeshSolid && side->mesh->report.closed,
         .keepFace = side->state->callback ? fmSideKeepsFace : NULL,
         .context = side,
-        .cull = side->state->data ? &side->state->data->cull : NULL,
+        .cull = side->state->data && !side->turned ? &side->state->data->cull : NULL,
     };
 }
 
-/* What is remembered of a pair, where something may come of it: two FastMesh geoms, and a search
- * that starts where the last one ended, in binary trees or for a live pair of faces. */
+/* What is remembered of a pair of FastMesh geoms. */
 static fmPairMemo *takeMemo(const fmSide *a, const fmSide *b, unsigned stages)
 {
-    bool ours = a->state->data && b->state->data;
-    if (!ours || !(stages & dFastMeshCullCoherence))
-        return NULL;
-    bool binary = a->state->data->cull.options.binary && b->state->data->cull.options.binary;
-    return binary || stages & dFastMeshCullCones
+    bool ours = a->state->data && b->state->data && !a->turned && !b->turned;
+    return ours && stages & dFastMeshCullCoherence
                ? fmPairMemoryTake(a->state->serial, b->state->serial)
                : NULL;
 }
@@ -178,6 +208,8 @@ int fmCollideSides(fmSide *first, fmSide *second, int flags, dContactGeom *conta
     bool swapped = isReference(first, second);
     fmSide *a = swapped ? second : first, *b = swapped ? first : second;
     fmPose aInB = fmRelativePose(&a->pose, &b->pose);
+    fmSideFace(a, b->pose.t);
+    fmSideFace(b, a->pose.t);
     reportFaces(a, b, &aInB);
 
     fmTwist twistA = fmSideTwist(a), twistB = fmSideTwist(b);
@@ -196,8 +228,10 @@ int fmCollideSides(fmSide *first, fmSide *second, int flags, dContactGeom *conta
     int count = fmMeshMesh(&surfaceA, &surfaceB, &aInB, &query, found);
     fmPairMemoryGive(query.memo);
     for (int i = 0; i < count; ++i) {
-        found[i].face1 = faceUnder(a->mesh, found[i].face1, fmUntransform(&aInB, found[i].pos));
-        found[i].face2 = faceUnder(b->mesh, found[i].face2, found[i].pos);
+        fmVec3 pos = found[i].pos, along = found[i].normal;
+        found[i].face1 = faceUnder(a, found[i].face1, fmUntransform(&aInB, pos),
+                                   fmUnrotate(&aInB.r, along));
+        found[i].face2 = faceUnder(b, found[i].face2, pos, along);
     }
     count = dropRefused(a, b, found, count);
     for (int i = 0; i < count; ++i) {

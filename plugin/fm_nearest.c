@@ -103,22 +103,22 @@ static fmTriangleFeature sureFeature(const fmLeafFeet *feet, int lane)
 
 /* Does the leaf look away from the point? A place of it is at most asin(radius / distance) off its origin
  * as the point sees it, and no normal round it farther than the cone's angle from the axis. */
-static bool looksAway(const fmLeaf8 *leaf, const fmPointQuery *query, fmFeetSide side)
+static bool looksAway(const fmLeaf8 *leaf, const fmPointQuery *query, bool turned)
 {
     float sq = query->at[0] * query->at[0] + query->at[1] * query->at[1] +
                query->at[2] * query->at[2],
           radiusSq = leaf->radius * leaf->radius;
-    if (side == FM_FEET_BOTH || leaf->lookCosine <= 0 || !(sq > radiusSq))
+    if (leaf->lookCosine == 0 || !(sq > radiusSq))
         return false;
     float x = leaf->look[0], y = leaf->look[1], z = leaf->look[2];
     float along =
         (query->at[0] * x + query->at[1] * y + query->at[2] * z) / sqrtf(x * x + y * y + z * z);
-    float sine = sqrtf(1 - leaf->lookCosine * leaf->lookCosine);
-    return (side == FM_FEET_OUTSIDE ? along : -along) <
-           leaf->lookCosine * sqrtf(sq - radiusSq) - sine * leaf->radius - LOOK_SLACK * sqrtf(sq);
+    float cosine = leaf->lookCosine * (1.0f / UINT8_MAX), sine = sqrtf(1 - cosine * cosine);
+    return (turned ? -along : along) <
+           cosine * sqrtf(sq - radiusSq) - sine * leaf->radius - LOOK_SLACK * sqrtf(sq);
 }
 
-void fmTreeFeet(const fmTree *tree, fmVec3 p, double radius, fmFeetSide side, fmFootSink *sink,
+void fmTreeFeet(const fmTree *tree, fmVec3 p, double radius, bool turned, fmFootSink *sink,
                 void *context)
 {
     if (!fmIsFinite(p))
@@ -147,11 +147,13 @@ void fmTreeFeet(const fmTree *tree, fmVec3 p, double radius, fmFeetSide side, fm
         const fmLeaf8 *leaf = &tree->leaves[~child];
         fmLeafFeet feet;
         seenFrom(p, leaf->origin, &query);
-        if (looksAway(leaf, &query, side))
+        if (looksAway(leaf, &query, turned))
             continue;
         kernels->pointLeaf(leaf, &query, &feet);
+        /* a face that is turned has its corners in another order */
         for (int lane = 0; lane < leaf->count; ++lane)
             if (!(feet.distanceSq[lane] > limitSq))
-                sink(context, leaf->firstFace + lane, sureFeature(&feet, lane));
+                sink(context, leaf->firstFace + lane,
+                     turned ? FM_INSIDE : sureFeature(&feet, lane));
     }
 }

@@ -19,13 +19,10 @@ void fmTreeNearest(const fmTree *tree, fmVec3 p, double limitSq, fmNearestSink *
  * lie anywhere. */
 typedef void fmFootSink(void *context, int32_t face, fmTriangleFeature sure);
 
-/* On which side of the faces p may be for a foot to count. */
-typedef enum fmFeetSide { FM_FEET_BOTH, FM_FEET_OUTSIDE, FM_FEET_INSIDE } fmFeetSide;
-
 /* The faces not farther than `radius` of which the point nearest to p may also be the nearest of the
- * surface round it, seen from that side, and some others; in the order of the tree. Left out are whole
+ * surface round it, seen from outside, or from inside when `turned`, and some others; in the order of the tree. Left out are whole
  * leaves that look another way (fmLeaf8). */
-void fmTreeFeet(const fmTree *tree, fmVec3 p, double radius, fmFeetSide side, fmFootSink *sink,
+void fmTreeFeet(const fmTree *tree, fmVec3 p, double radius, bool turned, fmFootSink *sink,
                 void *context);
 
 #endif

@@ -94,8 +94,10 @@ INLINE fmBoxPair *OpenNode(const fmPairQuery *query, fmBoxPair pair, int opened,
 
 /* Two leaves: the one with fewer faces is carried over, face by face, to the lanes of the other.
  * Returns what the sink says. */
-INLINE bool MeetLeaves(const fmPairQuery *query, const fmLeaf8 *leaves[2])
+INLINE bool MeetLeaves(const fmPairQuery *query, int32_t leafA, int32_t leafB)
 {
+    const fmLeaf8 *leaves[2] = {&query->sides[0].tree->leaves[leafA],
+                                &query->sides[1].tree->leaves[leafB]};
     int one = leaves[1]->count < leaves[0]->count, many = 1 - one;
     const fmLeaf8 *from = leaves[one], *to = leaves[many];
     const fmPairSide *side = &query->sides[one];
@@ -121,12 +123,39 @@ INLINE bool MeetLeaves(const fmPairQuery *query, const fmLeaf8 *leaves[2])
             pairs[count][many] = to->firstFace + __builtin_ctz(in);
             ++count;
         }
+    if (count > 0 && query->leaves) {
+        pairs[0][0] = leafA;
+        pairs[0][1] = leafB;
+        count = 1;
+    }
     return count == 0 || query->sink(query->context, pairs, count);
+}
+
+static void MeetPairs(const fmPairQuery *query, const int32_t (*pairs)[2], int count)
+{
+    for (int i = 0; i < count; ++i)
+        if (!MeetLeaves(query, pairs[i][0], pairs[i][1]))
+            return;
 }
 
 INLINE float RootSize(const fmTree *tree)
 {
     return tree->root.half[0] + tree->root.half[1] + tree->root.half[2];
+}
+
+INLINE int32_t SheetOf(const fmTree *tree, int32_t child)
+{
+    return child >= 0 ? tree->nodes[child].sheet : tree->leaves[~child].sheet;
+}
+
+INLINE bool Passed(const fmPairQuery *query, const fmBoxPair *pair)
+{
+    if (!query->passed || query->passed->used == 0)
+        return false;
+    int32_t a = SheetOf(query->sides[0].tree, pair->child[0]);
+    int32_t b = SheetOf(query->sides[1].tree, pair->child[1]);
+    return a >= 0 && b >= 0 &&
+           fmIdMapGet(query->passed, (uint64_t)(uint32_t)a << 32 | (uint32_t)b) >= 0;
 }
 
 static void WalkPairs(const fmPairQuery *query)
@@ -137,9 +166,10 @@ static void WalkPairs(const fmPairQuery *query)
     *top++ = (fmBoxPair){{FM_ROOT_BOX, FM_ROOT_BOX}, {0, 0}, {RootSize(a), RootSize(b)}};
     while (top > stack) {
         fmBoxPair pair = *--top;
+        if (Passed(query, &pair))
+            continue;
         if (pair.child[0] < 0 && pair.child[1] < 0) {
-            const fmLeaf8 *leaves[2] = {&a->leaves[~pair.child[0]], &b->leaves[~pair.child[1]]};
-            if (!MeetLeaves(query, leaves))
+            if (!MeetLeaves(query, ~pair.child[0], ~pair.child[1]))
                 break;
             continue;
         }

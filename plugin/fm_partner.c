@@ -1,6 +1,7 @@
 #include "fm_partner.h"
 
 #include "fm_stats.h"
+#include "fm_touch.h"
 
 /* How long ago the last transform is taken to have been: ODE tells nobody its step. */
 #define LAST_STEP 0.01
@@ -21,13 +22,33 @@ fmPose fmGeomPose(dGeomID g, const fmMesh *mesh)
     return pose;
 }
 
+/* Without memory for it the surface stays as it was built. */
+static void turn(fmSide *side)
+{
+    if (!side->state->data->turnedWanted)
+        return;
+    side->mesh = &side->state->data->turned.mesh;
+    side->turned = true;
+}
+
+void fmSideFace(fmSide *side, fmVec3 centre)
+{
+    if (side->state->sides != dFastMeshTwoSided)
+        return;
+    fmTarget target = {.mesh = side->mesh, .tree = side->tree};
+    if (!fmTouchInFront(&target, fmUntransform(&side->pose, centre)))
+        turn(side);
+}
+
 bool fmSideOf(dGeomID mesh, dGeomID other, fmSide *side)
 {
     const fmGeom *state = dGeomGetClassData(mesh);
     if (!state->data || !state->data->built)
         return false;
     const fmMesh *cooked = &state->data->mesh;
-    *side = (fmSide){mesh, other, state, cooked, &state->data->tree, fmGeomPose(mesh, cooked)};
+    *side = (fmSide){mesh, other, state, cooked, &state->data->tree, fmGeomPose(mesh, cooked), false};
+    if (state->sides == dFastMeshInverted)
+        turn(side);
     const fmMat3 *r = &side->pose.r;
     return fmIsFinite(side->pose.t) && fmIsFinite(r->row[0]) && fmIsFinite(r->row[1]) &&
            fmIsFinite(r->row[2]);

@@ -21,10 +21,16 @@ typedef struct fmSide {
     const fmMesh *mesh;
     const fmTree *tree;
     fmPose pose; /* takes points (relative to the mesh's origin) to the world */
+    bool turned; /* mesh is the data's turned inside out */
 } fmSide;
 
 /* False when there is nothing to collide: no data, or a pose that is not finite. */
 bool fmSideOf(dGeomID mesh, dGeomID other, fmSide *side);
+
+/* A two-sided surface pushes to the side a partner's centre (in the world) is on: when that is behind, the
+ * side becomes that of the mesh turned inside out. Of other geoms
+ * nothing changes. */
+void fmSideFace(fmSide *side, fmVec3 centre);
 
 /* Where points of the mesh are in the world when the geom is at its present place. */
 fmPose fmGeomPose(dGeomID g, const fmMesh *mesh);

@@ -39,11 +39,13 @@ static fmVec3 velocityAt(dBodyID body, fmVec3 p)
 /* The mesh as the shapes below see it; `centre` of the partner is in the world. */
 static fmTarget targetOf(fmSide *side, fmVec3 centre)
 {
+    fmSideFace(side, centre);
     fmVec3 motion = fmSub(velocityAt(dGeomGetBody(side->other), centre),
                           velocityAt(dGeomGetBody(side->geom), centre));
     return (fmTarget){
         .mesh = side->mesh,
         .tree = side->tree,
+        .turned = side->turned,
         .solid = side->state->sides == dFastMeshSolid,
         .motion = fmIsFinite(motion) ? fmUnrotate(&side->pose.r, motion) : fmVec(0, 0, 0),
         .touched = fmSideWantsFaces(side) ? reportTouched : NULL,
@@ -129,7 +131,8 @@ static int collideHidden(fmSide *side, const fmHidden *hidden, const fmGeom *sta
                          dContactGeom *contacts, int skip)
 {
     fmSide partner = {side->other,   side->geom,    state,
-                      &hidden->mesh, &hidden->tree, fmGeomPose(side->other, &hidden->mesh)};
+                      &hidden->mesh, &hidden->tree, fmGeomPose(side->other, &hidden->mesh),
+                      false};
     if (!fmIsFinite(partner.pose.t))
         return 0;
     return fmCollideSides(side, &partner, flags, contacts, skip);
@@ -210,7 +213,7 @@ int fmCollideHeightfield(dGeomID mesh, dGeomID other, int flags, dContactGeom *c
     const fmHidden *ground = fmHiddenHeightfield(other, &footprint);
     if (!ground)
         return 0;
-    fmSide partner = {other, mesh, &state, &ground->mesh, &ground->tree, fieldPose};
+    fmSide partner = {other, mesh, &state, &ground->mesh, &ground->tree, fieldPose, false};
     partner.pose.t = fmTransform(&fieldPose, ground->mesh.origin);
     int count = fmCollideSides(&side, &partner, flags, contacts, skip);
     for (int i = 0; i < count; ++i)

@@ -233,40 +233,38 @@ fmVec3 fmFootNormal(const fmTarget *target, const fmFoot *foot)
     if (e >= 0) {
         for (int k = 0; k < 2; ++k)
             if (mesh->edges[e].face[k] >= 0)
-                sum = fmAdd(sum, fmOutward(target, mesh->edges[e].face[k]));
+                sum = fmAdd(sum, target->mesh->normals[mesh->edges[e].face[k]]);
     } else if (p >= 0) {
         /* every face round a point has two edges there: half its angle from each */
         for (int32_t i = mesh->pointFirstEdge[p]; i < mesh->pointFirstEdge[p + 1]; ++i)
             for (int k = 0; k < 2; ++k) {
                 int32_t face = mesh->edges[mesh->pointEdges[i]].face[k];
                 if (face >= 0)
-                    sum = fmAddScaled(sum, fmOutward(target, face), 0.5 * angleAt(mesh, face, p));
+                    sum = fmAddScaled(sum, target->mesh->normals[face], 0.5 * angleAt(mesh, face, p));
             }
     } else {
-        sum = fmOutward(target, foot->face);
+        sum = target->mesh->normals[foot->face];
     }
     return sum;
 }
 
 bool fmFootPush(const fmTarget *target, const fmFoot *foot, fmVec3 d, double radius, fmVec3 *push)
 {
-    fmVec3 n = fmOutward(target, foot->face);
+    fmVec3 n = target->mesh->normals[foot->face];
     double side = fmDot(n, d);
     if (foot->feature == FM_INSIDE) {
-        *push = target->twoSided && side < 0 ? fmNeg(n) : n;
-        return target->twoSided || side >= 0;
+        *push = n;
+        return side >= 0;
     }
     if (fmLength(d) < FM_FOOT_TOUCHES * radius) {
         *push = fmNormalize(fmFootNormal(target, foot));
         return fmLengthSq(*push) > 0;
     }
-    if (!target->twoSided) {
-        /* past the border and below: the border pushes sideways, never down */
-        if (fmFootOnBorder(target->mesh, foot) && side < 0)
-            d = fmAddScaled(d, n, -side);
-        else if (fmDot(fmFootNormal(target, foot), d) < 0)
-            return false;
-    }
+    /* past the border and below: the border pushes sideways, never down */
+    if (fmFootOnBorder(target->mesh, foot) && side < 0)
+        d = fmAddScaled(d, n, -side);
+    else if (fmDot(fmFootNormal(target, foot), d) < 0)
+        return false;
     *push = fmNormalize(d);
     return fmLengthSq(*push) > 0;
 }
@@ -327,6 +325,13 @@ bool fmTouchNearest(const fmTarget *target, fmVec3 p, double reach, fmFoot *foot
     return nearest.foot.face >= 0;
 }
 
+bool fmTouchInFront(const fmTarget *target, fmVec3 p)
+{
+    fmFoot foot;
+    return !fmTouchNearest(target, p, INFINITY, &foot) ||
+           fmDot(fmFootNormal(target, &foot), fmSub(p, foot.point)) >= 0;
+}
+
 static bool keepRayHit(void *context, const fmRayHit *hit)
 {
     const fmTarget *target = context;
@@ -342,8 +347,7 @@ static bool entrySurface(const fmTarget *target, fmVec3 centre, double extent, f
     fmRay ray = {.from = centre,
                  .direction = fmScale(target->motion, -1 / speed),
                  .length = length,
-                 .cullFront = !target->inverted,
-                 .cullBack = target->inverted,
+                 .cullFront = true,
                  .keep = keepRayHit,
                  .context = (void *)target};
     fmRayHit hit;
@@ -366,12 +370,12 @@ bool fmTouchExit(const fmTarget *target, fmVec3 centre, double extent, const fmF
     }
     fmVec3 out = fmNormalize(fmSub(foot->point, centre));
     *normal =
-        foot->feature == FM_INSIDE || fmLengthSq(out) == 0 ? fmOutward(target, foot->face) : out;
+        foot->feature == FM_INSIDE || fmLengthSq(out) == 0 ? target->mesh->normals[foot->face] : out;
     return true;
 }
 
 bool fmTouchInside(const fmTarget *target, fmVec3 centre)
 {
     return target->solid && target->mesh->report.closed &&
-           fmTreeContains(target->tree, target->mesh, centre) != target->inverted;
+           fmTreeContains(target->tree, target->mesh, centre);
 }

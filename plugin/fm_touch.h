@@ -12,9 +12,8 @@
 typedef struct fmTarget {
     const fmMesh *mesh;
     const fmTree *tree;
-    bool twoSided; /* pushes to the side a shape's centre is on; else always outwards */
-    bool inverted; /* outwards is against the faces' normals */
-    bool solid;    /* a shape inside, touching no face, is pushed out as well */
+    bool turned; /* the mesh is that of the tree with its faces turned round */
+    bool solid; /* a shape inside, touching no face, is pushed out as well */
     fmVec3
         motion; /* velocity of the shape against the mesh, length per second; zero when unknown */
     /* told of all touched faces, and asked which of them count; either may be NULL */
@@ -41,13 +40,6 @@ void fmTouchFind(const fmTarget *target, fmVec3 centre, const fmMat3 *axes, fmVe
                  fmTouchTest *touches, const void *shape, fmTouchedFaces *found);
 void fmTouchRelease(fmTouchedFaces *found);
 void fmTouchReleaseScratch(void);
-
-/* Outward as the target counts it. */
-static inline fmVec3 fmOutward(const fmTarget *target, int32_t face)
-{
-    fmVec3 n = target->mesh->normals[face];
-    return target->inverted ? fmNeg(n) : n;
-}
 
 /* A place on the surface, as a closest-point query finds it. */
 typedef struct fmFoot {
@@ -101,6 +93,10 @@ static inline bool fmTouchWantsFaces(const fmTarget *target)
  * False when no surface was found. */
 bool fmTouchExit(const fmTarget *target, fmVec3 centre, double extent, const fmFoot *nearest,
                  fmFoot *foot, fmVec3 *normal);
+
+/* Is p on the side of the surface that its normals point to? The nearest point of the surface tells; true
+ * when there is none. */
+bool fmTouchInFront(const fmTarget *target, fmVec3 p);
 
 /* Contacts while they are collected. Those of the same spot and direction are one, the deeper. */
 #define FM_SPOTS_MAX 64

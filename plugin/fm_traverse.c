@@ -84,32 +84,66 @@ static fmPairSide MakeSide(const fmTree *tree, const fmPose *toOther)
     return side;
 }
 
+/* Fills in what every query of two trees has. */
+static void PlaceTrees(fmPairQuery *query, const fmTree *a, const fmTree *b, const fmPose *aInB,
+                       double margin)
+{
+    fmPose bInA = fmInversePose(aInB);
+    margin = margin > 0 ? margin : 0;
+    double lengths = a->size + b->size + fmMaxAbs(aInB->t) + margin;
+    double slack = lengths * (DOUBLE_SLACK + 4 * RotationDefect(&aInB->r));
+    query->sides[0] = MakeSide(a, aInB);
+    query->sides[1] = MakeSide(b, &bInA);
+    query->margin = RoundUp(margin);
+    query->slack = RoundUp(slack) + FLT_MIN;
+}
+
+static void SearchPairs(fmPairQuery query, const fmTree *a, const fmTree *b, const fmPose *aInB,
+                        double margin)
+{
+    if (!IsFinitePose(aInB))
+        return;
+    PlaceTrees(&query, a, b, aInB, margin);
+    fmKernelsCurrent()->walkPairs(&query);
+}
+
 void fmTreePairs(const fmTree *a, const fmTree *b, const fmPose *aInB, double margin,
                  fmPairSink *sink, void *context)
 {
-    fmLaneFilter *const none[2] = {NULL, NULL};
-    void *const nothing[2] = {NULL, NULL};
-    fmTreePairsFiltered(a, b, aInB, margin, none, nothing, sink, context);
+    SearchPairs((fmPairQuery){.sink = sink, .context = context}, a, b, aInB, margin);
 }
 
 void fmTreePairsFiltered(const fmTree *a, const fmTree *b, const fmPose *aInB, double margin,
                          fmLaneFilter *const filter[2], void *const filterContext[2], fmPairSink *sink,
                          void *context)
 {
-    if (!IsFinitePose(aInB))
-        return;
-    fmPose bInA = fmInversePose(aInB);
-    margin = margin > 0 ? margin : 0;
-    double lengths = a->size + b->size + fmMaxAbs(aInB->t) + margin;
-    double slack = lengths * (DOUBLE_SLACK + 4 * RotationDefect(&aInB->r));
-    fmPairQuery query = {.sides = {MakeSide(a, aInB), MakeSide(b, &bInA)},
-                         .margin = RoundUp(margin),
-                         .slack = RoundUp(slack) + FLT_MIN,
-                         .sink = sink,
+    fmPairQuery query = {.sink = sink,
                          .context = context,
                          .filter = {filter[0], filter[1]},
                          .filterContext = {filterContext[0], filterContext[1]}};
-    fmKernelsCurrent()->walkPairs(&query);
+    SearchPairs(query, a, b, aInB, margin);
+}
+
+void fmTreePairsBeyond(const fmTree *a, const fmTree *b, const fmPose *aInB, const fmIdMap *passed,
+                       fmPairSink *sink, void *context)
+{
+    SearchPairs((fmPairQuery){.sink = sink, .context = context, .passed = passed}, a, b, aInB, 0);
+}
+
+void fmTreeLeafPairs(const fmTree *a, const fmTree *b, const fmPose *aInB, double margin,
+                     fmPairSink *sink, void *context)
+{
+    SearchPairs((fmPairQuery){.sink = sink, .context = context, .leaves = true}, a, b, aInB, margin);
+}
+
+void fmTreeMeetLeaves(const fmTree *a, const fmTree *b, const fmPose *aInB,
+                      const int32_t (*leaves)[2], int count, fmPairSink *sink, void *context)
+{
+    if (!IsFinitePose(aInB))
+        return;
+    fmPairQuery query = {.sink = sink, .context = context};
+    PlaceTrees(&query, a, b, aInB, 0);
+    fmKernelsCurrent()->meetLeaves(&query, leaves, count);
 }
 
 /* Hands the marked faces of a leaf to the sink; returns what it says. */

@@ -5,6 +5,7 @@
 
 #include "fm_fit.h"
 #include "fm_memory.h"
+#include "fm_sheet.h"
 #include "fm_split.h"
 
 #include <assert.h>
@@ -153,7 +154,7 @@ static void FitLook(fmLeaf8 *leaf, const fmMesh *mesh)
     for (int i = 0; i < count && least > LOOK_WIDEST; ++i)
         least = fmSmaller(least, LeastRound(mesh, points[i], axis));
     if (least > LOOK_WIDEST)
-        leaf->lookCosine = (float)(least - LOOK_SLACK);
+        leaf->lookCosine = (uint8_t)(UINT8_MAX * (least - LOOK_SLACK)); /* down: the cone opens */
 }
 
 static Subtree FitLeaf(fmLeaf8 *leaf, const fmMesh *mesh)
@@ -234,9 +235,11 @@ static void FitTree(fmTree *tree, const fmMesh *mesh, bool moved)
 {
     assert(tree->faceCount == mesh->faceCount);
     tree->size = mesh->size;
+    tree->serial = fmNextSerial();
     Subtree whole = FitNode(tree, mesh, 0, moved);
     fmMat3 frame = FrameOf(&whole.cloud, moved ? &tree->root : NULL);
     tree->root = MeasureBox(mesh, whole.faces, &frame, fmVec(0, 0, 0));
+    fmSheetsMark(tree, mesh);
 }
 
 void fmTreeRefit(fmTree *tree, const fmMesh *mesh)
@@ -251,7 +254,8 @@ static bool AllocateTree(fmTree *tree, const fmSkeleton *skeleton)
     size_t leafBytes = (size_t)skeleton->leafCount * sizeof(fmLeaf8);
     tree->nodes = fmAllocAligned(nodeBytes, 64);
     tree->leaves = fmAllocAligned(leafBytes, 64);
-    if (!tree->nodes || !tree->leaves)
+    tree->faceSheet = fmAlloc((size_t)tree->faceCount * sizeof *tree->faceSheet);
+    if (!tree->nodes || !tree->leaves || !tree->faceSheet)
         return false;
     memset(tree->nodes, 0, nodeBytes);
     memset(tree->leaves, 0, leafBytes);
@@ -309,12 +313,14 @@ void fmTreeFree(fmTree *tree)
 {
     fmFreeAligned(tree->nodes);
     fmFreeAligned(tree->leaves);
+    fmFree(tree->faceSheet, (size_t)tree->faceCount * sizeof *tree->faceSheet);
     *tree = (fmTree){0};
 }
 
 size_t fmTreeBytes(const fmTree *tree)
 {
-    return (size_t)tree->nodeCount * sizeof(fmNode8) + (size_t)tree->leafCount * sizeof(fmLeaf8);
+    return (size_t)tree->nodeCount * sizeof(fmNode8) + (size_t)tree->leafCount * sizeof(fmLeaf8) +
+           (size_t)tree->faceCount * sizeof *tree->faceSheet;
 }
 
 static const char *CheckBox(const fmMesh *mesh, const fmObb *box, fmVec3 origin, FaceRange faces)

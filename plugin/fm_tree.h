@@ -5,6 +5,7 @@
 #ifndef FM_TREE_H
 #define FM_TREE_H
 
+#include "fm_idmap.h"
 #include "fm_mesh.h"
 
 #define FM_LANES 8
@@ -23,6 +24,7 @@ typedef struct fmNode8 {
     float origin[3]; /* taken as exact; relative to the mesh's origin */
     float radius;    /* no centre is farther from the node's origin */
     int32_t count;
+    int32_t sheet; /* the one all its faces belong to, or -1 */
 } fmNode8;
 _Static_assert(sizeof(fmNode8) == 544, "nodes are hot data: measure before growing one");
 
@@ -34,14 +36,15 @@ typedef struct fmLeaf8 {
     float origin[3]; /* taken as exact; relative to the mesh's origin */
     float radius;    /* no corner is farther from the leaf's origin */
     int32_t firstFace, count;
+    int32_t sheet; /* as in a node */
     /* The faces that share a corner with one of the leaf's, and these, all look within this cone: an axis
-     * of any length, and the cosine of the angle from it; not above 0 when there is no such cone. A
+     * of any length, and the cosine of the angle from it in 255ths; 0 when there is no such cone. A
      * direction from a place of the leaf to a point outside, of which that place is nearest on the
      * surface round it, lies within the cone as well: the normals of the faces round a corner, joined
      * by the shortest arcs over its edges, go once round every such direction, and a curve within a
      * narrow cone goes round nothing outside of it. */
     int8_t look[3];
-    float lookCosine;
+    uint8_t lookCosine;
 } fmLeaf8;
 _Static_assert(sizeof(fmLeaf8) == 320,
                "leaves are most of a tree's memory: measure before growing one");
@@ -56,9 +59,15 @@ typedef struct fmTree {
     fmLeaf8 *leaves;
     int32_t nodeCount, leafCount, depth;
     int32_t faceCount;
+    uint64_t serial; /* of the boxes as they are: no other tree, nor this one refitted, has it */
     double size; /* the mesh's when the boxes were last fitted */
     fmObb root;  /* encloses everything */
+    /* A sheet is what lies under one node or leaf when that is a single piece of surface that looks one
+     * way, of at most FM_SHEET_FACES faces. The sheet of each face: -1 for none. */
+    int32_t *faceSheet;
 } fmTree;
+
+#define FM_SHEET_FACES 64
 
 typedef enum fmSplitRule { FM_SPLIT_SAH, FM_SPLIT_MEAN, FM_SPLIT_MEDIAN } fmSplitRule;
 
@@ -89,6 +98,18 @@ typedef unsigned fmLaneFilter(void *context, int32_t node);
 void fmTreePairsFiltered(const fmTree *a, const fmTree *b, const fmPose *aInB, double margin,
                          fmLaneFilter *const filter[2], void *const filterContext[2], fmPairSink *sink,
                          void *context);
+
+/* The same without what lies within two sheets whose numbers (a's in the upper half of the key) are in the
+ * map; the sink may add to it. */
+void fmTreePairsBeyond(const fmTree *a, const fmTree *b, const fmPose *aInB, const fmIdMap *passed,
+                       fmPairSink *sink, void *context);
+
+/* In two steps: the pairs of leaves (of a, of b) with faces nearer than `margin`, and the face pairs among
+ * such leaves that may intersect, in a pose in which nothing has come nearer by more than that. */
+void fmTreeLeafPairs(const fmTree *a, const fmTree *b, const fmPose *aInB, double margin,
+                     fmPairSink *sink, void *context);
+void fmTreeMeetLeaves(const fmTree *a, const fmTree *b, const fmPose *aInB,
+                      const int32_t (*leaves)[2], int count, fmPairSink *sink, void *context);
 
 /* Faces that may touch an oriented box: centre, unit axes (rows of r are the axes), half sizes. */
 void fmTreeFaces(const fmTree *tree, fmVec3 centre, const fmMat3 *axes, fmVec3 half,

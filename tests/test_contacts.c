@@ -1,6 +1,7 @@
 /* Contacts of mesh against mesh through dCollide, judged by what needs no knowledge of how they are made:
  * a table of placements whose direction and depth are known, and the overlap along lines counted over all
  * triangles for placements whose answer is not. */
+#include "fm_closest.h"
 #include "meshes.h"
 #include "testing.h"
 
@@ -599,6 +600,10 @@ static void table_is_fair(void)
 
 #define SHAPES 7
 
+/* The normal is tilted by 1e-6 after the triangle was found: of shapes of about 1 m, a thousandth of a
+ * millimetre at most. */
+#define FAR_FROM_TRIANGLE 1e-6
+
 /* Convex, curved, concave, spiky, with a hole, with long thin faces. */
 static void MakeShapes(TestMesh *shapes)
 {
@@ -679,6 +684,54 @@ static void random_placements(void)
     }
     printf("\n    2000 placements, %d touch, %d wrong\n", touching, bad);
     CU_ASSERT(touching > 1000); /* else the checks above saw little */
+    FreePairs(pairs);
+}
+
+/* ---- which triangle */
+
+/* How far the line through a contact along its normal misses the triangle that one of its sides names. */
+static double MissesTriangle(dGeomID geom, int triangle, const dContactGeom *c)
+{
+    dVector3 v[3];
+    fmVec3 p[3], n = fmVec(c->normal[0], c->normal[1], c->normal[2]);
+    fmVec3 pos = fmVec(c->pos[0], c->pos[1], c->pos[2]);
+    if (triangle < 0 || triangle >= dGeomFastMeshGetTriangleCount(geom))
+        return INFINITY;
+    dGeomFastMeshGetTriangle(geom, triangle, &v[0], &v[1], &v[2]);
+    fmTriangleFeature feature;
+    for (int k = 0; k < 3; ++k)
+        p[k] = fmSub(fmVec(v[k][0], v[k][1], v[k][2]), pos);
+    double away = fmLength(fmClosestOnTriangle(fmVec(0, 0, 0), p[0], p[1], p[2], &feature));
+    for (int k = 0; k < 3; ++k) /* as seen along the normal, from where a wall is only a line */
+        p[k] = fmAddScaled(p[k], n, -fmDot(p[k], n));
+    double aside = fmLength(fmClosestOnTriangle(fmVec(0, 0, 0), p[0], p[1], p[2], &feature));
+    return fmin(away, aside);
+}
+
+/* Would catch a flat side of many triangles, or a steep one, of which a contact names the wrong one. */
+static void contacts_name_the_triangle_under_them(void)
+{
+    static dContactGeom contacts[MAX_CONTACTS];
+    Pairs *pairs = MakePairs(8);
+    int sides = 0, wrong = 0;
+    double farthest = 0;
+    for (int i = 0; i < 3000; ++i) {
+        NextPair(pairs, i);
+        int count =
+            dCollide(pairs->a->geom, pairs->b->geom, MAX_CONTACTS, contacts, sizeof contacts[0]);
+        for (int k = 0; k < 2 * count; ++k) {
+            const dContactGeom *c = &contacts[k / 2];
+            double miss = MissesTriangle(k % 2 ? c->g2 : c->g1, k % 2 ? c->side2 : c->side1, c);
+            ++sides;
+            wrong += miss > FAR_FROM_TRIANGLE;
+            farthest = fmax(farthest, miss);
+        }
+    }
+    printf("\n    %d sides of contacts, %d name a triangle that is elsewhere, the farthest %.2g "
+           "away\n",
+           sides, wrong, farthest);
+    CU_ASSERT(sides > 3000);
+    CU_ASSERT_EQUAL(wrong, 0);
     FreePairs(pairs);
 }
 
@@ -769,6 +822,7 @@ int main(void)
         {"known placements: normal, depth, span", known_placements},
         {"the same placements: ODE's box passes, its trimesh fails", table_is_fair},
         {"random placements: well formed, bounded, mirrored, repeatable", random_placements},
+        {"contacts name the triangle under them", contacts_name_the_triangle_under_them},
         {"every limit and stride is honoured, the deepest contact kept", limits_and_strides},
     };
     setvbuf(stdout, NULL, _IOLBF, 0);

@@ -234,35 +234,81 @@ static void odd_sizes_and_places(void)
 
 /* ---- sides ---- */
 
-/* Every shape through a sheet from its front and from its back, a little, half and almost all: the front
- * pushes, by no more than it takes to bring the shape there. */
+/* Every shape through a sheet from its front and from its back, a little, half and almost all: the side that
+ * the mode names pushes, by no more than it takes to bring the shape there. */
 static void sides_of_a_sheet(void)
 {
-    static const double kHalf[KINDS] = {.3, .4, .25, .3, .3, .3}, kPens[] = {.01, .1, .3, .45};
+    static const double kHalf[KINDS + 1] = {.3, .4, .25, .3, .3, .3, .3},
+                        kPens[] = {.01, .1, .3, .45};
+    static const int kModes[] = {dFastMeshOneSided, dFastMeshSolid, dFastMeshTwoSided,
+                                 dFastMeshInverted};
     dGeomID sheet = TestGeom(0, TestMeshGrid(4, 1));
-    for (Kind kind = 0; kind < KINDS; ++kind) {
-        dGeomID other = MakePartner(kind, 0);
-        for (size_t i = 0; i < 2 * FM_COUNT_OF(kPens); ++i) {
+    for (int kind = 0; kind <= KINDS; ++kind) {
+        dGeomID other = kind < KINDS ? MakePartner((Kind)kind, 0)
+                                     : TestGeom(0, TestMeshBox(.6, .6, .6, 2));
+        for (size_t i = 0; i < 2 * FM_COUNT_OF(kPens) * FM_COUNT_OF(kModes); ++i) {
             bool back = i % 2 != 0;
-            double pen = kPens[i / 2], z = back ? pen - kHalf[kind] : kHalf[kind] - pen;
+            int mode = kModes[i / 2 / FM_COUNT_OF(kPens)];
+            double pen = kPens[i / 2 % FM_COUNT_OF(kPens)];
+            double z = back ? pen - kHalf[kind] : kHalf[kind] - pen;
+            if (mode == dFastMeshTwoSided && z == 0)
+                continue; /* neither side is the nearer one */
+            double up = mode == dFastMeshInverted || (mode == dFastMeshTwoSided && z < 0) ? -1 : 1;
+            CU_ASSERT(dGeomFastMeshSetSides(sheet, mode) == dFastMeshOk);
             dGeomSetPosition(other, .31, .17, z);
             dContactGeom contacts[CONTACTS_MAX];
             int count = Collide(sheet, other, CONTACTS_MAX, contacts);
-            char name[64];
-            snprintf(name, sizeof name, "%s %s pen %g: %d, depth %g nz %g", kKindNames[kind],
-                     back ? "back" : "front", pen, count, count ? contacts[0].depth : -1,
-                     count ? contacts[0].normal[2] : 0);
+            char name[96];
+            snprintf(name, sizeof name, "%s %s mode %d pen %g: %d, depth %g nz %g",
+                     kind < KINDS ? kKindNames[kind] : "mesh", back ? "back" : "front", mode, pen,
+                     count, count ? contacts[0].depth : -1, count ? contacts[0].normal[2] : 0);
             FM_CHECK_ROW(name, count >= 1);
             for (int k = 0; k < count; ++k) {
-                FM_CHECK_ROW(name, contacts[k].normal[2] < -.9999);
-                FM_CHECK_ROW(name, contacts[k].depth <= kHalf[kind] - z + 1e-6);
+                FM_CHECK_ROW(name, -up * contacts[k].normal[2] > .9999);
+                FM_CHECK_ROW(name, contacts[k].depth <= kHalf[kind] - up * z + 1e-6);
             }
             if (kind != TRIMESH) /* a surface like the sheet: nothing tells how thick it is */
-                FM_CHECK_ROW(name, count > 0 && fabs(contacts[0].depth - (kHalf[kind] - z)) < 1e-3);
+                FM_CHECK_ROW(name, count > 0 && fabs(contacts[0].depth -
+                                                     (kHalf[kind] - up * z)) < 1e-3);
         }
         dGeomDestroy(other);
     }
     dGeomDestroy(sheet);
+}
+
+/* A box as an inverted mesh keeps a shape in: walls push inwards, and what is free inside touches nothing.
+ * As a two-sided one it keeps each shape on its side. */
+static void containers(void)
+{
+    static const double kHalf[KINDS + 1] = {.3, .4, .25, .3, .3, .3, .3};
+    dGeomID box = TestGeom(0, TestMeshBox(2, 2, 2, 3));
+    for (int kind = 0; kind <= KINDS; ++kind) {
+        dGeomID other = kind < KINDS ? MakePartner((Kind)kind, 0)
+                                     : TestGeom(0, TestMeshBox(.6, .6, .6, 2));
+        for (int mode = dFastMeshTwoSided; mode <= dFastMeshInverted; mode += 2) {
+            dContactGeom contacts[CONTACTS_MAX];
+            char name[64];
+            dGeomFastMeshSetSides(box, mode);
+            dGeomSetPosition(other, .1, .05, 0);
+            int count = Collide(box, other, CONTACTS_MAX, contacts);
+            snprintf(name, sizeof name, "%s mode %d: %d", kind < KINDS ? kKindNames[kind] : "mesh",
+                     mode, count);
+            FM_CHECK_ROW(name, count == 0);
+            dGeomSetPosition(other, .1, .05, -1 + kHalf[kind] - .02); /* 2 cm into the floor */
+            count = Collide(box, other, CONTACTS_MAX, contacts);
+            snprintf(name, sizeof name, "%s mode %d: %d, depth %g nz %g",
+                     kind < KINDS ? kKindNames[kind] : "mesh", mode, count,
+                     count ? contacts[0].depth : -1, count ? contacts[0].normal[2] : 0);
+            FM_CHECK_ROW(name, count >= 1);
+            for (int k = 0; k < count; ++k) {
+                FM_CHECK_ROW(name, contacts[k].normal[2] < -.9999); /* into the mesh: down */
+                FM_CHECK_ROW(name, contacts[k].depth <= .02 + 1e-6);
+            }
+            FM_CHECK_ROW(name, count > 0 && contacts[0].depth > .019);
+        }
+        dGeomDestroy(other);
+    }
+    dGeomDestroy(box);
 }
 
 /* ---- callbacks ---- */
@@ -950,6 +996,7 @@ int main(void)
         {"offsets, spaces and transforms", every_wrapping_finds_the_same},
         {"odd sizes and places", odd_sizes_and_places},
         {"front and back of a sheet", sides_of_a_sheet},
+        {"containers", containers},
         {"callbacks", callbacks_are_honoured},
         {"ray flags", rays_honour_their_flags},
         {"ray callback", ray_callback_comes_before_the_choice},

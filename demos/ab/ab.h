@@ -48,6 +48,14 @@ typedef struct AbSample {
     int planePairs; /* pairs of a mesh and the plane, asked of the first two engines */
 } AbSample;
 
+/* What velocity culling and its cones would do at the sampled pairs. They are off by default, as they drop
+ * contacts that recede, so FastMesh is asked once more with them on, not for the clock. */
+typedef struct AbVelocity {
+    long pairs;
+    uint64_t coneTests, coneRejects, facesTested, facesCulled;
+    long contactsOff, contactsOn;
+} AbVelocity;
+
 typedef struct AbScene {
     SceneFallKind kind;
     SceneFallOptions fall;
@@ -71,6 +79,7 @@ typedef struct AbScene {
     int sampleCount;
 
     dFastMeshStats stages; /* of the run, samples not counted */
+    AbVelocity velocity;   /* of the samples */
 
     SceneWorld *world; /* kept for the pictures */
     DrawSnapshot snapshots[AB_PICTURES];
@@ -105,6 +114,14 @@ typedef struct AbStage {
 #define AB_STAGES 6
 void AbStagesOf(const AbScene *scene, AbStage stages[AB_STAGES]);
 
+/* How much each culling stage turned away of what it was asked, over the run or the samples. */
+typedef struct AbCull {
+    const char *name, *what;
+    double asked, away;
+} AbCull;
+#define AB_CULLS 5
+void AbCullsOf(const AbScene *scene, AbCull culls[AB_CULLS]);
+
 /* The ratio of an engine's time to FastMesh's over all samples, and its range over single samples. */
 typedef struct AbRatio {
     double whole, low, high;
@@ -120,5 +137,6 @@ bool AbWriteCsv(const AbRun *run, const char *path);
 bool AbHasJson(void); /* false when built without cJSON: nothing is written then */
 bool AbWriteJson(const AbRun *run, const char *path);
 bool AbWriteReport(const AbRun *run, const char *path);
+bool AbWriteChart(const AbRun *run, const char *path); /* the ratios alone, as SVG */
 
 #endif

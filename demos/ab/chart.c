@@ -3,7 +3,7 @@
 #include <math.h>
 
 /* In the units of the drawing: small, so that text stays legible when a phone shrinks it. */
-#define WIDTH 480.0
+#define WIDTH ((double)CHART_WIDTH)
 #define HEIGHT 300.0
 #define LEFT 52.0
 #define RIGHT 14.0
@@ -12,6 +12,12 @@
 #define BAR_HEIGHT 30.0
 #define BAR_LEFT 132.0
 #define BAR_RIGHT 88.0
+
+const char kChartStyle[] =
+    "svg{font-family:system-ui,sans-serif}"
+    "svg .title{font-size:15px;font-weight:600;fill:#1d2733}svg .tick{font-size:12px;fill:#56657a}"
+    "svg .value{font-size:13px;font-weight:600;fill:#1d2733}svg .grid{stroke:#e3e8ee}"
+    "svg .whisker{stroke:#1d2733;stroke-width:1.4;fill:none}";
 
 const char *ChartGrouped(long long number, char *text)
 {
@@ -108,7 +114,7 @@ static void DrawFrame(FILE *to, const Axis *x, const Axis *y, const char *xLabel
     fprintf(to, "<text class=\"tick\" text-anchor=\"end\" x=\"%g\" y=\"%g\">", WIDTH - RIGHT,
             HEIGHT - 8);
     ChartEscape(to, xLabel);
-    fprintf(to, "</text><text class=\"tick\" x=\"4\" y=\"%g\">", TOP - 8);
+    fprintf(to, "</text><text class=\"tick\" x=\"4\" y=\"%g\">", TOP - 12);
     ChartEscape(to, yLabel);
     fprintf(to, "</text>\n");
 }
@@ -138,7 +144,7 @@ static void DrawSeries(FILE *to, const ChartSeries *s, const Axis *x, const Axis
 
 static void DrawLegend(FILE *to, const ChartSeries *series, int count)
 {
-    double at = LEFT;
+    double at = 4;
     for (int i = 0; i < count; ++i) {
         fprintf(to,
                 "<rect x=\"%.0f\" y=\"26\" width=\"11\" height=\"11\" rx=\"2\" fill=\"%s\"/>"
@@ -149,7 +155,7 @@ static void DrawLegend(FILE *to, const ChartSeries *series, int count)
         double letters = 0;
         for (const char *c = series[i].name; *c; ++c)
             ++letters;
-        at += 26 + 6.3 * letters;
+        at += 26 + 6.6 * letters;
     }
 }
 
@@ -166,8 +172,8 @@ void ChartLines(FILE *to, const char *title, const char *xLabel, const char *yLa
         }
     if (!isfinite(lowest))
         lowest = 1;
-    /* five decades are as much as a reader wants */
-    lowest = logarithmic ? fmax(lowest, highest / 1e5) : 0;
+    /* what is a thousand times less than the highest does not matter to a reader */
+    lowest = logarithmic ? fmax(lowest, highest / 1e3) : 0;
     Axis x = {0, last > 0 ? last : 1, LEFT, WIDTH - RIGHT, false};
     Axis y = MakeAxis(lowest, highest, HEIGHT - BOTTOM, TOP, logarithmic);
     Open(to, title, HEIGHT);
@@ -178,9 +184,14 @@ void ChartLines(FILE *to, const char *title, const char *xLabel, const char *yLa
     fprintf(to, "</svg>\n");
 }
 
+double ChartBarsHeight(int count)
+{
+    return 34 + BAR_HEIGHT * count + 6;
+}
+
 void ChartBars(FILE *to, const char *title, const ChartBar *bars, int count, bool logarithmic)
 {
-    double lowest = INFINITY, highest = 0, height = 34 + BAR_HEIGHT * count + 6;
+    double lowest = INFINITY, highest = 0, height = ChartBarsHeight(count);
     for (int i = 0; i < count; ++i) {
         highest = fmax(highest, fmax(bars[i].value, bars[i].high));
         if (bars[i].value > 0)

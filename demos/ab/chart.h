@@ -27,6 +27,11 @@ typedef struct ChartBar {
 
 /* Lying bars with their names before them. */
 void ChartBars(FILE *to, const char *title, const ChartBar *bars, int count, bool logarithmic);
+double ChartBarsHeight(int count); /* in the units below */
+#define CHART_WIDTH 480
+
+/* How the text and lines of the charts look, as CSS. */
+extern const char kChartStyle[];
 
 /* A whole number with commas between the thousands; `text` has room for 32 characters. */
 const char *ChartGrouped(long long number, char *text);

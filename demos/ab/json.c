@@ -54,6 +54,17 @@ static void AddScene(cJSON *to, const AbScene *scene)
     for (int i = 0; i < AB_STAGES; ++i)
         cJSON_AddNumberToObject(stages, all[i].name, all[i].perStep);
 
+    cJSON *culling = cJSON_AddArrayToObject(s, "culling");
+    AbCull culls[AB_CULLS];
+    AbCullsOf(scene, culls);
+    for (int i = 0; i < AB_CULLS; ++i) {
+        cJSON *o = AddObject(culling);
+        cJSON_AddStringToObject(o, "stage", culls[i].name);
+        cJSON_AddStringToObject(o, "of", culls[i].what);
+        cJSON_AddNumberToObject(o, "asked", culls[i].asked);
+        cJSON_AddNumberToObject(o, "turnedAway", culls[i].away);
+    }
+
     cJSON *engines = cJSON_AddArrayToObject(s, "engines");
     for (int e = 0; e < scene->engineCount; ++e) {
         const AbEngine *engine = &scene->engines[e];

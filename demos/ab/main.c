@@ -23,7 +23,7 @@ static void Usage(FILE *to)
         "asks\n"
         "FastMesh, ODE's own trimesh and, when built with them, FCL and Bullet about the same "
         "pairs.\n"
-        "Prints a table; writes report.html, ab.csv and ab.json.\n\n"
+        "Prints a table; writes report.html, ab.csv, ab.json and a chart, ab.svg.\n\n"
         "  -s, --scene NAME     torus, plane or both (default: both)\n"
         "  -n, --objects N      default 600\n"
         "  -f, --faces N        of each object, about (default 17000)\n"
@@ -36,7 +36,7 @@ static void Usage(FILE *to)
         "  -d, --drive ENGINE   who moves the bodies: fastmesh, stock or box (default fastmesh)\n"
         "      --samples N      steps at which everybody is asked (default 12)\n"
         "      --pairs N        at most so many pairs of such a step (default 400)\n"
-        "      --budget S       wall time for all of it, about (default 130)\n"
+        "      --budget S       wall time for all of it, about (default 125)\n"
         "  -o, --out DIR        where the files go (default out)\n"
         "      --no-gallery     leave the stability scenes out\n"
         "      --no-pictures    leave the pictures out\n"
@@ -66,7 +66,7 @@ static bool ParseScene(const char *name, bool scenes[SceneFallKinds])
     if (!strcmp(name, "both"))
         return true;
     if (!SceneFallByName(name, &kind)) {
-        fprintf(stderr, "ab: no scene is called %s\n", name);
+        fprintf(stderr, "ab: no scene is called %s: there are torus, plane and both\n", name);
         return false;
     }
     memset(scenes, 0, SceneFallKinds * sizeof *scenes);
@@ -149,7 +149,8 @@ static int Parse(int argc, char **argv, Parsed *parsed)
         case 'd':
             good = SceneEngineByName(optarg, &o->drive);
             if (!good)
-                fprintf(stderr, "ab: no engine is called %s\n", optarg);
+                fprintf(stderr, "ab: no engine is called %s: there are fastmesh, stock and box\n",
+                        optarg);
             break;
         case SAMPLES:
             good = ParseNumber(optarg, 0, AB_MAX_SAMPLES, "--samples", &value);
@@ -266,7 +267,10 @@ static bool WriteFiles(const AbRun *run)
     static const struct {
         const char *name;
         bool (*write)(const AbRun *run, const char *path);
-    } kFiles[] = {{"ab.csv", AbWriteCsv}, {"ab.json", AbWriteJson}, {"report.html", AbWriteReport}};
+    } kFiles[] = {{"ab.csv", AbWriteCsv},
+                  {"ab.json", AbWriteJson},
+                  {"ab.svg", AbWriteChart},
+                  {"report.html", AbWriteReport}};
     bool good = true;
     for (size_t i = 0; i < sizeof kFiles / sizeof *kFiles; ++i) {
         char path[4096];
@@ -290,7 +294,7 @@ int main(int argc, char **argv)
                             .drive = SceneEngineFastMesh,
                             .samples = 12,
                             .samplePairs = 400,
-                            .budget = 130,
+                            .budget = 125,
                             .out = "out",
                             .gallery = true,
                             .pictures = true}};
@@ -308,12 +312,14 @@ int main(int argc, char **argv)
     if (options->meshPath) {
         SceneFileError error = {0};
         if (!SceneReadMesh(options->meshPath, &mesh, &error)) {
-            fprintf(stderr, "ab: %s", options->meshPath);
-            if (error.line > 0)
-                fprintf(stderr, ", line %ld", error.line);
-            fprintf(stderr, ": %s\n", error.text);
+            char text[4600];
+            fprintf(stderr, "ab: %s\n",
+                    SceneFileComplaint(options->meshPath, &error, text, sizeof text));
             return 2;
         }
+        const char *note = SceneFallMeshNote(&mesh);
+        if (note)
+            fprintf(stderr, "ab: %s: %s\n", options->meshPath, note);
         options->fall.mesh = &mesh;
     }
     if (mkdir(options->out, 0777) && errno != EEXIST) {
@@ -324,8 +330,8 @@ int main(int argc, char **argv)
         fprintf(stderr,
                 "FCL and Bullet are left out: built without them (libfcl-dev, libbullet-dev)\n");
 
-    /* the scenes get six tenths of the time, the gallery a quarter, the pictures the rest */
-    double start = SceneClock(), share = options->gallery || options->pictures ? 0.6 : 0.98;
+    /* the scenes get most of the time, the gallery a quarter, the pictures the rest */
+    double start = SceneClock(), share = options->gallery || options->pictures ? 0.64 : 0.98;
     run.deadline = start + options->budget;
     int scenes = options->scenes[0] + options->scenes[1];
     DescribeMachine(&run);
@@ -337,7 +343,7 @@ int main(int argc, char **argv)
             ++run.sceneCount;
         }
     if (options->gallery)
-        AbRunGallery(&run.gallery, start + 0.85 * options->budget, share, 0.25);
+        AbRunGallery(&run.gallery, start + 0.88 * options->budget, share, 0.24);
     run.wallSeconds = SceneClock() - start;
     ProgressClear();
     AbPrintTable(&run);

@@ -26,6 +26,7 @@ static void AddStages(dFastMeshStats *sum)
     dFastMeshGetStats(&s);
     sum->bvTests += s.bvTests;
     sum->spmTests += s.spmTests;
+    sum->spmRejects += s.spmRejects;
     sum->trianglePairs += s.trianglePairs;
     sum->contactsFound += s.contactsFound;
     sum->contactsKept += s.contactsKept;
@@ -48,6 +49,26 @@ void AbStagesOf(const AbScene *scene, AbStage stages[AB_STAGES])
     memcpy(stages, all, sizeof all);
 }
 
+void AbCullsOf(const AbScene *scene, AbCull culls[AB_CULLS])
+{
+    const dFastMeshStats *s = &scene->stages;
+    const AbVelocity *v = &scene->velocity;
+    double near = 0, colliding = 0;
+    for (long i = 0; i < scene->stepCount; ++i) {
+        near += scene->steps[i].nearPairs;
+        colliding += scene->steps[i].collidingPairs;
+    }
+    const AbCull all[AB_CULLS] = {
+        {"support planes", "pairs whose boxes overlap", (double)s->spmTests, (double)s->spmRejects},
+        {"tree, triangles", "near pairs", near, near - colliding},
+        {"cones *", "nodes", (double)v->coneTests, (double)v->coneRejects},
+        {"face motion *", "faces", (double)v->facesTested, (double)v->facesCulled},
+        {"both: contacts *", "contacts", (double)v->contactsOff,
+         (double)(v->contactsOff - v->contactsOn)},
+    };
+    memcpy(culls, all, sizeof all);
+}
+
 /* ------------------------------------------------------------------------------------------------
  * The other engines' copies of the scene
  */
@@ -62,12 +83,12 @@ typedef struct Twins {
 /* What cooking all shapes takes, done once more for the clock. */
 static double CookingTime(const SceneWorld *world, SceneEngine engine)
 {
-    double start = SceneClock();
+    double start = SceneWorkClock();
     for (int s = 0; s < world->shapeCount; ++s) {
         const char *why;
         SceneEngineFree(engine, SceneEngineCook(engine, &world->shapes[s].mesh, &why));
     }
-    return SceneClock() - start;
+    return SceneWorkClock() - start;
 }
 
 static void MakeTwins(AbScene *scene, Twins *twins)
@@ -101,13 +122,13 @@ static void MakeTwins(AbScene *scene, Twins *twins)
     for (int p = 0; p < PeerCount() && scene->engineCount < AB_MAX_ENGINES; ++p) {
         AbEngine *engine = &scene->engines[scene->engineCount];
         PeerShape **shapes = SceneReallocate(NULL, (size_t)world->shapeCount * sizeof *shapes);
-        double start = SceneClock();
+        double start = SceneWorkClock();
         for (int s = 0; s < world->shapeCount; ++s) {
             const SceneMesh *m = &world->shapes[s].mesh;
             shapes[s] =
                 PeerShapeCreate(p, m->vertices, m->vertexCount, m->indices, m->triangleCount);
         }
-        engine->cookSeconds = SceneClock() - start;
+        engine->cookSeconds = SceneWorkClock() - start;
         snprintf(engine->name, sizeof engine->name, "%s", PeerName(p));
         snprintf(engine->about, sizeof engine->about, "%s", PeerAbout(p));
         twins->peers[scene->engineCount++] = shapes;
@@ -234,10 +255,10 @@ static int AskAll(AbScene *scene, const Twins *twins, const ScenePair *pairs, in
         for (int round = 0; round < ROUNDS; ++round)
             for (int turn = 0; turn < engines; ++turn) {
                 int e = (done / CHUNK + round + turn) % engines;
-                double start = SceneClock();
+                double start = SceneWorkClock();
                 for (int i = 0; i < size; ++i)
                     answers[e][i] = Answer(scene, twins, e, &pairs[done + i], contacts);
-                double took = SceneClock() - start;
+                double took = SceneWorkClock() - start;
                 best[e] = round == 0 ? took : fmin(best[e], took);
                 spent += e == 1 ? took : 0;
             }
@@ -256,6 +277,48 @@ static int AskAll(AbScene *scene, const Twins *twins, const ScenePair *pairs, in
     return done;
 }
 
+/* Lets FastMesh remember pairs, or not. The same poses are asked in every round: what it remembers of the
+ * round before would make it faster than any simulation does. */
+static void LetRemember(const AbScene *scene, const Twins *twins, bool remember)
+{
+    const SceneWorld *world = scene->world;
+    for (int i = 0; i < world->objectCount; ++i) {
+        dGeomID geom = twins->geoms[0] ? twins->geoms[0][i] : world->objects[i].geom;
+        if (world->objects[i].form != SceneFormMesh || !geom)
+            continue;
+        int flags = dGeomFastMeshGetCulling(geom) & ~dFastMeshCullCoherence;
+        dGeomFastMeshSetCulling(geom, remember ? flags | dFastMeshCullCoherence : flags);
+    }
+}
+
+/* One pair with and without velocity culling. The driving geoms are asked, as they have bodies that move;
+ * they get their flags back. */
+static void AskWithVelocity(AbScene *scene, const ScenePair *pair, dContactGeom *contacts)
+{
+    const SceneWorld *world = scene->world;
+    AbVelocity *sum = &scene->velocity;
+    dGeomID geoms[2];
+    int flags[2], limit = world->settings.contactLimit;
+    for (int s = 0; s < 2; ++s) {
+        geoms[s] = world->objects[pair->object[s]].geom;
+        flags[s] = dGeomFastMeshGetCulling(geoms[s]);
+    }
+    sum->contactsOff += dCollide(geoms[0], geoms[1], limit, contacts, sizeof *contacts);
+    for (int s = 0; s < 2; ++s)
+        dGeomFastMeshSetCulling(geoms[s], flags[s] | dFastMeshCullVelocity | dFastMeshCullCones);
+    dFastMeshStats counted;
+    dFastMeshResetStats();
+    sum->contactsOn += dCollide(geoms[0], geoms[1], limit, contacts, sizeof *contacts);
+    dFastMeshGetStats(&counted);
+    for (int s = 0; s < 2; ++s)
+        dGeomFastMeshSetCulling(geoms[s], flags[s]);
+    sum->coneTests += counted.coneTests;
+    sum->coneRejects += counted.coneRejects;
+    sum->facesTested += counted.facesTested;
+    sum->facesCulled += counted.facesCulled;
+    ++sum->pairs;
+}
+
 static void TakeSample(AbScene *scene, Twins *twins, int pairLimit, double stockBudget)
 {
     SceneWorld *world = scene->world;
@@ -269,10 +332,17 @@ static void TakeSample(AbScene *scene, Twins *twins, int pairLimit, double stock
 
     int count =
         DrawPairs(world, near, nearCount, SceneFormMesh, pairLimit, pairs, &sample->nearMeshPairs);
+    LetRemember(scene, twins, false);
     sample->pairs =
         AskAll(scene, twins, pairs, count, scene->engineCount, stockBudget, sample->seconds, true);
+    LetRemember(scene, twins, true);
     for (int e = 0; e < scene->engineCount; ++e)
         scene->engines[e].seconds += sample->seconds[e];
+    dContactGeom *contacts =
+        SceneReallocate(NULL, (size_t)world->settings.contactLimit * sizeof *contacts);
+    for (int i = 0; scene->drive == SceneEngineFastMesh && i < sample->pairs; ++i)
+        AskWithVelocity(scene, &pairs[i], contacts);
+    free(contacts);
 
     /* the plane is a geom of ODE: only ODE's two engines can be asked */
     double planeSeconds[2] = {0};
@@ -280,7 +350,9 @@ static void TakeSample(AbScene *scene, Twins *twins, int pairLimit, double stock
     count = DrawPairs(world, near, nearCount, SceneFormPlane, pairLimit / 4, pairs, &all);
     sample->planePairs =
         AskAll(scene, twins, pairs, count, 2, stockBudget / 4, planeSeconds, false);
-    for (int e = 0; e < 2; ++e)
+    if (sample->pairs == 0)
+        --scene->sampleCount; /* nothing near anything: nothing to compare */
+    for (int e = 0; sample->pairs > 0 && e < 2; ++e)
         scene->engines[e].planeSeconds += planeSeconds[e];
     free(near);
     free(pairs);
@@ -370,8 +442,6 @@ void AbMeasure(AbScene *scene, const AbOptions *options, SceneFallKind kind, dou
         if (sampled < samples && step >= (2 * sampled + 1) * scene->stepsWanted / (2 * samples)) {
             TakeSample(scene, &twins, options->samplePairs, stockBudget);
             ++sampled;
-            if (scene->samples[scene->sampleCount - 1].pairs == 0)
-                --scene->sampleCount; /* nothing near anything: nothing to compare */
         }
         dFastMeshResetStats();
         SceneWorldStep(scene->world);
@@ -383,6 +453,8 @@ void AbMeasure(AbScene *scene, const AbOptions *options, SceneFallKind kind, dou
              (double)(step + 1) >= kPictureAt[scene->snapshotCount] * (double)scene->stepsWanted))
             scene->snapshots[scene->snapshotCount++] = DrawTakeSnapshot(scene->world);
     }
+    if (samples > 0 && scene->sampleCount == 0) /* however short the time, the others are asked */
+        TakeSample(scene, &twins, options->samplePairs, stockBudget);
     Summarise(scene);
     FreeTwins(scene, &twins);
     scene->wallSeconds = SceneClock() - start;

@@ -25,8 +25,8 @@ BenchOptions BenchDefaults(void);
 /* Smaller everything: a look at whether it all works, in well under a minute. */
 void BenchMakeQuick(BenchOptions *options);
 
-/* One way to do a job's work. The first side of a result is always FastMesh, the second FastMesh
- * once more: how far its ratio is from 1 tells how far to trust the others. */
+/* One way to do a job's work. The first side of a result is FastMesh (of reading files: OBJ), the second
+ * the same once more: how far its ratio is from 1 tells how far to trust the others. */
 typedef struct BenchSide {
     char name[24];
     int queries;                /* that it was asked; a slow side gets a random part of them */

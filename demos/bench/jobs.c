@@ -35,6 +35,7 @@ const BenchJob kBenchJobs[] = {
     {"cook-made", "cooking, all meshes", JobCook, MeshSetMade},
     {"cook-many", "cooking one large mesh", JobCook, CookMany},
     {"refit", "vertices move: refitting, all meshes", JobRefit, MeshSetMade},
+    {"load", "reading mesh files, all meshes: OBJ, binary STL, text STL", JobLoad, MeshSetMade},
     {"memory-paper", "bytes per face", JobMemory, MeshSetPaper},
     {"memory-made", "bytes per face", JobMemory, MeshSetMade},
     {"growth-boolean", "the same overlap on ever finer meshes: do they touch?", JobGrowth, 0},

@@ -45,6 +45,9 @@ void JobCook(const BenchOptions *options, int variant, BenchResult *result);
 void JobRefit(const BenchOptions *options, int variant, BenchResult *result);
 void JobMemory(const BenchOptions *options, int variant, BenchResult *result);
 
+/* files.c; the variant is a MeshSetKind */
+void JobLoad(const BenchOptions *options, int variant, BenchResult *result);
+
 /* growth.c; the variant is 0 for touching or not, else the limit of contacts */
 void JobGrowth(const BenchOptions *options, int variant, BenchResult *result);
 

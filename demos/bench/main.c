@@ -29,6 +29,17 @@ static void Usage(FILE *to)
         "      --objects N       of the recorded scenes (default 600)\n"
         "      --simulate S      seconds of the recorded scenes (default 14)\n"
         "  -o, --json FILE       write the results there as well\n"
+        "  -p, --profile         instead: where the time of a step of the two scenes and of the "
+        "random\n"
+        "                        placements goes; --filter plane, torus or placements for one of "
+        "them\n"
+        "      --gate            instead: count the instructions of three small jobs with valgrind "
+        "and\n"
+        "                        compare them with the committed figures; exit status 1 when one "
+        "grew\n"
+        "                        by more than 2 %, 77 when there is nothing to compare\n"
+        "      --gate-update     write those figures anew\n"
+        "      --gate-file FILE  the figures there instead\n"
         "  -h, --help            this text\n",
         to);
 }

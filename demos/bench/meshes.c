@@ -20,7 +20,8 @@ static bool ReadPaper(const BenchOptions *options, BenchResult *result, MeshSet 
         snprintf(path, sizeof path, "%s/%s.obj", options->meshes, kPaperMeshes[i]);
         set->names[set->count] = kPaperMeshes[i];
         if (!SceneReadMesh(path, &set->meshes[set->count], &error)) {
-            BenchSkip(result, "%s: %s", path, error.text);
+            char text[300];
+            BenchSkip(result, "%s", SceneFileComplaint(path, &error, text, sizeof text));
             MeshSetFree(set);
             return false;
         }

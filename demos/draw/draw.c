@@ -15,6 +15,7 @@
 #define SHADOW_SIZE 2048 /* texels on a side */
 #define SAMPLES 4        /* per pixel */
 #define FIELD_OF_VIEW 35.0f
+#define MARKS_UNIT 2 /* texture unit of the marked faces */
 
 /* Colours of objects, linear: five families, the grey of what stands still, and of containers. */
 static const float kPalette[SCENE_COLOURS][3] = {
@@ -34,7 +35,7 @@ typedef struct Model {
 typedef struct Instance {
     float rows[12];
     float tint[4];
-    float velocity[4], spin[4];
+    int32_t culledFirst; /* as in the snapshot */
 } Instance;
 
 /* Where a view is made before it goes into the picture. */
@@ -49,6 +50,7 @@ struct Draw {
     GLuint objects, shadows, sky, occlude, finish, text; /* programs */
     GLuint shadowFrame, shadowMap;
     GLuint emptyArray, instances, textArray, textBuffer;
+    GLuint culledBuffer, culledTexture;
     Target target;
     GLuint picture, pictureTexture;
     int width, height;
@@ -155,11 +157,17 @@ static void FreeModels(Draw *draw)
     draw->modelCount = 0;
 }
 
-void DrawTreeLevel(Draw *draw, SceneWorld *world, int level)
+void DrawUseShapes(Draw *draw, SceneWorld *world, int level, bool exact)
 {
     DrawUseWorld(draw, world);
-    for (int i = 0; level >= 0 && i < world->shapeCount; ++i) {
+    for (int i = 0; i < world->shapeCount; ++i) {
         const SceneMesh *mesh = &world->shapes[i].mesh;
+        if (level < 0 && exact && world->shapes[i].drawn.triangleCount) {
+            FreeModel(&draw->models[i]);
+            draw->models[i] = UploadModel(DrawMeshFrom(mesh));
+        }
+        if (level < 0)
+            continue;
         uint32_t *groups = SceneReallocate(NULL, (size_t)mesh->triangleCount * sizeof *groups);
         LevelsOf(SceneShapeCooked(world, i, SceneEngineFastMesh), level, groups);
         FreeModel(&draw->models[i]);
@@ -296,6 +304,8 @@ Draw *DrawCreate(void)
     glGenVertexArrays(1, &draw->textArray);
     glGenBuffers(1, &draw->instances);
     glGenBuffers(1, &draw->textBuffer);
+    glGenBuffers(1, &draw->culledBuffer);
+    glGenTextures(1, &draw->culledTexture);
     PrepareShadow(draw);
     return draw;
 }
@@ -311,13 +321,13 @@ void DrawFree(Draw *draw)
     for (int i = 0; i < 6; ++i)
         glDeleteProgram(programs[i]);
     GLuint frames[2] = {draw->shadowFrame, draw->picture};
-    GLuint textures[2] = {draw->shadowMap, draw->pictureTexture};
+    GLuint textures[3] = {draw->shadowMap, draw->pictureTexture, draw->culledTexture};
     GLuint arrays[2] = {draw->emptyArray, draw->textArray};
-    GLuint buffers[2] = {draw->instances, draw->textBuffer};
+    GLuint buffers[3] = {draw->instances, draw->textBuffer, draw->culledBuffer};
     glDeleteFramebuffers(2, frames);
-    glDeleteTextures(2, textures);
+    glDeleteTextures(3, textures);
     glDeleteVertexArrays(2, arrays);
-    glDeleteBuffers(2, buffers);
+    glDeleteBuffers(3, buffers);
     free(draw);
 }
 
@@ -362,8 +372,7 @@ static Batches SortObjects(const Draw *draw, const DrawSnapshot *snapshot)
             for (int k = 0; k < 3; ++k)
                 instance->tint[k] = colour[k] * shade;
             instance->tint[3] = 1;
-            memcpy(instance->velocity, snapshot->motions[i], 3 * sizeof(float));
-            memcpy(instance->spin, snapshot->motions[i] + 3, 3 * sizeof(float));
+            instance->culledFirst = snapshot->culledFirst ? snapshot->culledFirst[i] : -1;
         }
     }
     b.first[draw->modelCount] = count;
@@ -385,14 +394,18 @@ static void DrawInstances(Draw *draw, int model, int first, int count)
         return;
     glBindVertexArray(m->vertexArray);
     glBindBuffer(GL_ARRAY_BUFFER, draw->instances);
-    /* three rows, the tint, and after the vertex's own attribute 6 velocity and spin */
-    static const GLuint kSlots[6] = {2, 3, 4, 5, 7, 8};
-    for (unsigned i = 0; i < 6; ++i) {
-        glEnableVertexAttribArray(kSlots[i]);
-        glVertexAttribPointer(kSlots[i], 4, GL_FLOAT, GL_FALSE, sizeof(Instance),
-                              (void *)((size_t)first * sizeof(Instance) + 16 * i));
-        glVertexAttribDivisor(kSlots[i], 1);
+    /* three rows and the tint, and after the vertex's own attribute 6 its marks */
+    size_t start = (size_t)first * sizeof(Instance);
+    for (GLuint i = 0; i < 4; ++i) {
+        glEnableVertexAttribArray(2 + i);
+        glVertexAttribPointer(2 + i, 4, GL_FLOAT, GL_FALSE, sizeof(Instance),
+                              (void *)(start + 16 * i));
+        glVertexAttribDivisor(2 + i, 1);
     }
+    glEnableVertexAttribArray(7);
+    glVertexAttribIPointer(7, 1, GL_INT, sizeof(Instance),
+                           (void *)(start + offsetof(Instance, culledFirst)));
+    glVertexAttribDivisor(7, 1);
     glDrawElementsInstanced(GL_TRIANGLES, m->indexCount, GL_UNSIGNED_INT, NULL, count);
     glBindVertexArray(0);
 }
@@ -489,7 +502,21 @@ static void DrawSky(Draw *draw, const DrawCamera *camera)
     glEnable(GL_DEPTH_TEST);
 }
 
-static void UseObjectProgram(Draw *draw, View *view, bool shadowed, bool backward)
+/* The marks of the faces; a texture has to be there even where they are not shown. */
+static void UploadMarks(Draw *draw, const DrawSnapshot *snapshot)
+{
+    static const uint32_t kNone = 0;
+    size_t words = snapshot->culled ? (size_t)snapshot->culledWords : 0;
+    glBindBuffer(GL_TEXTURE_BUFFER, draw->culledBuffer);
+    glBufferData(GL_TEXTURE_BUFFER, (GLsizeiptr)((words ? words : 1) * sizeof kNone),
+                 words ? snapshot->culled : &kNone, GL_STREAM_DRAW);
+    glActiveTexture(GL_TEXTURE0 + MARKS_UNIT);
+    glBindTexture(GL_TEXTURE_BUFFER, draw->culledTexture);
+    glTexBuffer(GL_TEXTURE_BUFFER, GL_R32UI, draw->culledBuffer);
+    glActiveTexture(GL_TEXTURE0);
+}
+
+static void UseObjectProgram(Draw *draw, View *view, bool shadowed, bool culled)
 {
     GLuint p = draw->objects;
     glUseProgram(p);
@@ -504,7 +531,8 @@ static void UseObjectProgram(Draw *draw, View *view, bool shadowed, bool backwar
     glUniform1i(Uniform(p, "shadowMap"), 0);
     glUniform1i(Uniform(p, "isGround"), 0);
     glUniform1i(Uniform(p, "isFlat"), 0);
-    glUniform1i(Uniform(p, "showBackward"), backward);
+    glUniform1i(Uniform(p, "showCulled"), culled);
+    glUniform1i(Uniform(p, "culledFaces"), MARKS_UNIT);
     glActiveTexture(GL_TEXTURE0);
     glBindTexture(GL_TEXTURE_2D, draw->shadowMap);
 }
@@ -623,7 +651,8 @@ void DrawView(Draw *draw, const DrawSnapshot *snapshot, const DrawCamera *camera
     glViewport(0, 0, width, height);
     glClear(GL_DEPTH_BUFFER_BIT);
     DrawSky(draw, camera);
-    UseObjectProgram(draw, &view, options->fancy, options->backward);
+    UploadMarks(draw, snapshot);
+    UseObjectProgram(draw, &view, options->fancy, options->culled && snapshot->culled);
     DrawBatches(draw, draw->objects, &batches);
     if (draw->hasGround)
         DrawGround(draw, camera, view.horizon);
@@ -689,18 +718,19 @@ static void DrawFlat(Draw *draw, const float (*points)[2], int count, const floa
     glDisable(GL_BLEND);
 }
 
-void DrawText(Draw *draw, const char *text, int x, int y, float size, bool panel)
+void DrawText(Draw *draw, const char *text, int x, int y, float size, DrawPanel panel)
 {
-    static const float kInk[4] = {1, 1, 1, 0.96f}, kPanel[4] = {0.05f, 0.07f, 0.10f, 0.62f};
-    if (panel) {
-        float margin = 0.5f * size;
-        float left = (float)x - margin, top = (float)y - margin;
-        float right = (float)x + DrawTextWidth(text, size) + margin;
-        float bottom = (float)y + DrawTextHeight(text, size) + 0.6f * margin;
-        const float corners[6][2] = {{left, top}, {right, top},    {right, bottom},
-                                     {left, top}, {right, bottom}, {left, bottom}};
-        DrawFlat(draw, corners, 6, kPanel);
-    }
+    static const float kInk[4] = {1, 1, 1, 0.96f};
+    static const float kPanels[][4] = {{0.05f, 0.07f, 0.10f, 0.62f},  /* dark */
+                                       {0.04f, 0.36f, 0.22f, 0.85f},  /* good */
+                                       {0.62f, 0.11f, 0.09f, 0.85f}}; /* bad */
+    float margin = 0.5f * size;
+    float left = (float)x - margin, top = (float)y - margin;
+    float right = (float)x + DrawTextWidth(text, size) + margin;
+    float bottom = (float)y + DrawTextHeight(text, size) + 0.6f * margin;
+    const float corners[6][2] = {{left, top}, {right, top},    {right, bottom},
+                                 {left, top}, {right, bottom}, {left, bottom}};
+    DrawFlat(draw, corners, 6, kPanels[panel]);
     int count;
     float(*points)[2] = DrawTextTriangles(text, (float)x, (float)y, size, &count);
     DrawFlat(draw, (const float(*)[2])points, count, kInk);

@@ -11,8 +11,7 @@ typedef struct Draw Draw;
 typedef struct DrawOptions {
     bool contacts; /* points and normals, coloured by depth: blue 1e-5 m, red 1 cm and more */
     bool fancy;    /* shadow and ambient occlusion */
-    bool
-        backward; /* faces that move backwards, which velocity culling may pass over, in blue; others orange */
+    bool culled; /* the faces that the snapshot marks in blue, those that it could have in orange */
 } DrawOptions;
 
 /* Needs a current context of OpenGL 3.3 or later; NULL with a sentence on stderr when it is not. */
@@ -22,17 +21,19 @@ void DrawFree(Draw *draw);
 /* Uploads the shapes of a world. The snapshots drawn from now on are of this world. */
 void DrawUseWorld(Draw *draw, const SceneWorld *world);
 
-/* Colours the shapes by the nodes of their trees at a level (as levels.h counts), or, with a negative one,
- * gives them their own colours back. Cooks what is not cooked yet, hence the world. */
-void DrawTreeLevel(Draw *draw, SceneWorld *world, int level);
+/* The same with other pictures of the shapes: coloured by the nodes of their trees at a level (as levels.h
+ * counts; not with a negative one), or triangle by triangle as they collide, which marked faces need. Cooks
+ * what is not cooked yet. */
+void DrawUseShapes(Draw *draw, SceneWorld *world, int level, bool exact);
 
 /* Starts a picture of width x height pixels, draws views and text into it, and finishes it. */
 void DrawBegin(Draw *draw, int width, int height);
 void DrawView(Draw *draw, const DrawSnapshot *snapshot, const DrawCamera *camera,
               const DrawOptions *options, int x, int y, int width, int height);
 /* Text with its upper left corner at (x, y), counted from the upper left corner of the picture; size is the
- * height of a line in pixels. A dark panel goes behind it when `panel` is set. */
-void DrawText(Draw *draw, const char *text, int x, int y, float size, bool panel);
+ * height of a line in pixels. A panel goes behind it: dark, or green or red for a verdict. */
+typedef enum DrawPanel { DrawPanelDark, DrawPanelGood, DrawPanelBad } DrawPanel;
+void DrawText(Draw *draw, const char *text, int x, int y, float size, DrawPanel panel);
 float DrawTextWidth(const char *text, float size);
 void DrawEnd(Draw *draw);
 

@@ -16,23 +16,21 @@ static const char kObjectVertex[] = GLSL(
     layout(location = 4) in vec4 row2;
     layout(location = 5) in vec4 tint;
     layout(location = 6) in vec4 faceColour;
-    layout(location = 7) in vec4 velocity;
-    layout(location = 8) in vec4 spin;
+    layout(location = 7) in int culledFirst;
     uniform mat4 viewProjection;
     uniform mat4 lightProjection;
     out vec3 worldPosition;
     out vec3 worldNormal;
     out vec4 colour;
     out vec4 inLight;
-    out vec3 pointVelocity;
+    flat out int firstWord;
     void main()
     {
         vec4 p = vec4(position, 1.0);
         worldPosition = vec3(dot(row0, p), dot(row1, p), dot(row2, p));
         worldNormal = vec3(dot(row0.xyz, normal), dot(row1.xyz, normal), dot(row2.xyz, normal));
         colour = vec4(mix(tint.rgb, faceColour.rgb, faceColour.a), 1.0);
-        vec3 arm = worldPosition - vec3(row0.w, row1.w, row2.w);
-        pointVelocity = velocity.xyz + cross(spin.xyz, arm);
+        firstWord = culledFirst;
         inLight = lightProjection * vec4(worldPosition, 1.0);
         gl_Position = viewProjection * vec4(worldPosition, 1.0);
     }
@@ -69,9 +67,10 @@ static const char kObjectFragment[] = GLSL(
     in vec3 worldNormal;
     in vec4 colour;
     in vec4 inLight;
-    in vec3 pointVelocity;
+    flat in int firstWord;
     GLSL_CONTAINER
-    uniform int showBackward;
+    uniform int showCulled;
+    uniform usamplerBuffer culledFaces;
     uniform vec3 toLight;
     uniform sampler2DShadow shadowMap;
     uniform float shadowTexel;
@@ -115,12 +114,14 @@ static const char kObjectFragment[] = GLSL(
         if (InTheWay(worldPosition, n) > 0.0)
             discard;
         vec3 toEye = normalize(eye - worldPosition);
-        float outward = dot(n, pointVelocity);
         if (dot(n, toEye) < 0.0)
             n = -n;
         vec3 base = isGround == 1 ? Checked(worldPosition.xy) : colour.rgb;
-        if (showBackward == 1 && isGround == 0 && dot(pointVelocity, pointVelocity) > 1e-4)
-            base = outward < 0.0 ? vec3(0.06, 0.20, 0.55) : vec3(0.90, 0.35, 0.05);
+        if (showCulled == 1 && isGround == 0 && firstWord >= 0) {
+            uint word = texelFetch(culledFaces, firstWord + gl_PrimitiveID / 32).r;
+            base = ((word >> uint(gl_PrimitiveID % 32)) & 1u) == 1u ? vec3(0.06, 0.20, 0.55)
+                                                                   : vec3(0.90, 0.35, 0.05);
+        }
         vec3 sky = mix(vec3(0.30, 0.28, 0.27), vec3(0.52, 0.57, 0.66), 0.5 + 0.5 * n.z);
         float key = max(dot(n, toLight), 0.0) * Lit();
         float shine = pow(max(dot(n, normalize(toLight + toEye)), 0.0), 48.0) * key;

@@ -27,7 +27,8 @@ unsigned char *ShowEncodePng(const ShowPicture *picture, int *length);
 void ShowWorld(Show *show, const SceneWorld *world, const DrawSnapshot *snapshot,
                const DrawCamera *camera, bool contacts, const char *caption, ShowPicture *picture);
 
-/* The case a gallery scene is known by, at its moment, once for each engine, side by side. */
+/* A gallery scene at its moment, once for each engine, side by side, each with what its rule says at the
+ * end. The case is the one the scene is known by, or one that the first engine fails. */
 void ShowGallery(Show *show, const GalleryScene *scene, const SceneEngine *engines, int engineCount,
                  ShowPicture *picture);
 

@@ -10,14 +10,9 @@ DrawSnapshot DrawTakeSnapshot(const SceneWorld *world)
                              .contactCount = world->contactCount,
                              .time = SceneWorldTime(world)};
     snapshot.poses = SceneReallocate(NULL, (size_t)world->objectCount * sizeof *snapshot.poses);
-    snapshot.motions = SceneReallocate(NULL, (size_t)world->objectCount * sizeof *snapshot.motions);
     for (int i = 0; i < world->objectCount; ++i) {
         const SceneObject *object = &world->objects[i];
         double position[3], r[12];
-        for (int k = 0; k < 6; ++k)
-            snapshot.motions[i][k] = !object->body ? 0
-                                     : k < 3       ? (float)dBodyGetLinearVel(object->body)[k]
-                                                   : (float)dBodyGetAngularVel(object->body)[k - 3];
         float *pose = snapshot.poses[i];
         memset(pose, 0, sizeof snapshot.poses[i]);
         if (object->lost || object->form == SceneFormPlane)
@@ -26,8 +21,9 @@ DrawSnapshot DrawTakeSnapshot(const SceneWorld *world)
         for (int row = 0; row < 3; ++row) {
             for (int k = 0; k < 3; ++k) {
                 double scale = object->form == SceneFormSphere ? object->size[0]
-                               : object->form == SceneFormBox  ? object->size[k]
-                                                               : 1;
+                               : object->form == SceneFormBox || object->form == SceneFormOther
+                                   ? object->size[k]
+                                   : 1;
                 pose[4 * row + k] = (float)(r[4 * row + k] * scale);
             }
             pose[4 * row + 3] = (float)position[row];
@@ -47,8 +43,9 @@ DrawSnapshot DrawTakeSnapshot(const SceneWorld *world)
 void DrawFreeSnapshot(DrawSnapshot *snapshot)
 {
     free(snapshot->poses);
-    free(snapshot->motions);
     free(snapshot->contacts);
+    free(snapshot->culled);
+    free(snapshot->culledFirst);
     memset(snapshot, 0, sizeof *snapshot);
 }
 

@@ -17,11 +17,14 @@ typedef struct DrawCamera {
 typedef struct DrawSnapshot {
     float (
         *poses)[12]; /* of each object, three rows of four; all zero when it is not to be drawn */
-    float (*motions)[6]; /* velocity of its centre, spin */
     int objectCount;
     float (*contacts)[7]; /* position, normal into the first object, depth */
     int contactCount;
     double time;
+    /* faces to be shown as culled, a bit for each triangle of the shape; NULL when nobody marked them */
+    uint32_t *culled;
+    int culledWords;
+    int *culledFirst; /* word of each object's first triangle, -1 for an object in its own colour */
 } DrawSnapshot;
 
 DrawSnapshot DrawTakeSnapshot(const SceneWorld *world);

@@ -20,6 +20,7 @@ static void Usage(FILE *to)
             "Runs the stability scenes (all of them when none is named) and prints each measured\n"
             "figure beside its limit. Exit status 1 when a scene fails with FastMesh.\n\n"
             "  -e, --engine NAME    fastmesh, stock, box or all (default: all)\n"
+            "  -f, --full           every case: of \"tower\" the whole matrix instead of a sample\n"
             "  -p, --pictures DIR   also draw each scene into DIR/NAME.png, stock beside FastMesh\n"
             "      --jpeg           as NAME.jpg instead\n"
             "  -v, --video          with --pictures: a clip DIR/NAME.mp4 as well (needs ffmpeg)\n"
@@ -31,7 +32,7 @@ static void Usage(FILE *to)
 typedef struct Options {
     bool engines[SceneEngineCount];
     const char *pictures;
-    bool video, figures, jpeg;
+    bool video, figures, jpeg, full;
     char **names;
     int nameCount;
 } Options;
@@ -44,9 +45,10 @@ static bool IsChosen(const Options *options, const GalleryScene *scene)
     return options->nameCount == 0;
 }
 
-static void TellCase(const GalleryScene *scene, SceneEngine engine, int index)
+static void TellCase(const GalleryScene *scene, SceneEngine engine, int index, int count)
 {
-    Progress((double)index / scene->cases, "%s with %s", scene->name, SceneEngineName(engine));
+    Progress((double)index / count, "%s with %s, case %d of %d", scene->name,
+             SceneEngineName(engine), index + 1, count);
 }
 
 static void PrintResult(const GalleryScene *scene, SceneEngine engine, const GalleryResult *r)
@@ -60,6 +62,9 @@ static void PrintResult(const GalleryScene *scene, SceneEngine engine, const Gal
         printf("    %s %-26s %12.5g %s %g %s\n", figure->passed ? "    " : "FAIL", figure->name,
                figure->value, figure->atLeast ? ">=" : "< ", figure->limit, figure->unit);
     }
+    for (int t = 0; t < r->tallyCount; ++t)
+        printf("         %-26s %12d of %d\n", r->tallies[t].name, r->tallies[t].count,
+               r->tallies[t].of);
     fflush(stdout);
 }
 
@@ -75,7 +80,7 @@ static int RunScenes(const Options *options)
             GalleryResult result;
             if (!options->engines[e] || (e == SceneEngineBox && !scene->boxToo))
                 continue;
-            GalleryRun(scene, (SceneEngine)e, TellCase, &result);
+            (options->full ? GalleryRunFull : GalleryRun)(scene, (SceneEngine)e, TellCase, &result);
             PrintResult(scene, (SceneEngine)e, &result);
             failures += e == SceneEngineFastMesh && result.casesPassed < result.cases;
         }
@@ -130,13 +135,17 @@ static void List(void)
 int main(int argc, char **argv)
 {
     enum { NO_FIGURES = 256, JPEG };
-    static const struct option kOptions[] = {
-        {"engine", required_argument, NULL, 'e'}, {"pictures", required_argument, NULL, 'p'},
-        {"video", no_argument, NULL, 'v'},        {"no-figures", no_argument, NULL, NO_FIGURES},
-        {"jpeg", no_argument, NULL, JPEG},        {"list", no_argument, NULL, 'l'},
-        {"help", no_argument, NULL, 'h'},         {0}};
+    static const struct option kOptions[] = {{"engine", required_argument, NULL, 'e'},
+                                             {"pictures", required_argument, NULL, 'p'},
+                                             {"video", no_argument, NULL, 'v'},
+                                             {"no-figures", no_argument, NULL, NO_FIGURES},
+                                             {"jpeg", no_argument, NULL, JPEG},
+                                             {"list", no_argument, NULL, 'l'},
+                                             {"full", no_argument, NULL, 'f'},
+                                             {"help", no_argument, NULL, 'h'},
+                                             {0}};
     Options options = {.engines = {true, true, true}, .figures = true};
-    for (int o; (o = getopt_long(argc, argv, "e:p:vlh", kOptions, NULL)) != -1;) {
+    for (int o; (o = getopt_long(argc, argv, "e:fp:vlh", kOptions, NULL)) != -1;) {
         SceneEngine engine;
         switch (o) {
         case 'e':
@@ -151,6 +160,9 @@ int main(int argc, char **argv)
             break;
         case 'p':
             options.pictures = optarg;
+            break;
+        case 'f':
+            options.full = true;
             break;
         case 'v':
             options.video = true;

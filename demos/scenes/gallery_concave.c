@@ -231,7 +231,29 @@ void GalleryStartTori(GalleryCase *run, int index, SceneEngine engine)
 
 /* ------------------------------------------------------------------------------------------------ */
 
-#define PILE_BOX 3.2 /* m inside */
+#define PILE 60
+#define PILE_DEEPEST 0.01 /* of the meshes' size, which is 1 m */
+
+/* How far the lowest vertex of any body is below the plane. */
+static double ThroughPlane(const SceneWorld *world)
+{
+    double lowest = 0;
+    for (int i = 0; i < world->objectCount; ++i) {
+        const SceneObject *object = &world->objects[i];
+        if (object->form != SceneFormMesh)
+            continue;
+        if (object->lost)
+            return INFINITY;
+        double p[3], r[12];
+        const SceneMesh *mesh = &world->shapes[object->shape].mesh;
+        SceneShapePose(world, i, p, r);
+        for (int v = 0; v < mesh->vertexCount; ++v) {
+            const double *x = mesh->vertices + 3 * v;
+            lowest = fmin(lowest, p[2] + r[8] * x[0] + r[9] * x[1] + r[10] * x[2]);
+        }
+    }
+    return -lowest;
+}
 
 static void ObservePile(GalleryCase *run)
 {
@@ -244,38 +266,41 @@ static void ObservePile(GalleryCase *run)
 
 static void JudgePile(GalleryCase *run)
 {
-    GalleryBelow(run, "escaped", "of 30", Escaped(run, PILE_BOX), 0.5);
-    GalleryBelow(run, "deepest at the end", "mm", 1e3 * run->world->last.deepest, 2);
-    GalleryBelow(run, "energy rise", "J", run->values[ENERGY_RISE], 1);
-    GalleryBelow(run, "final speed", "m/s", SceneWorldTopSpeed(run->world), 0.2);
+    GalleryBelow(run, "final speed", "m/s", SceneWorldTopSpeed(run->world), 0.05);
+    GalleryBelow(run, "through the plane", "mm", 1e3 * ThroughPlane(run->world),
+                 1e3 * PILE_DEEPEST);
+    GalleryBelow(run, "deepest at the end", "mm", 1e3 * run->world->last.deepest,
+                 1e3 * PILE_DEEPEST);
+    /* a step's correction lifts a body of 1 kg by some tenths of a millimetre: some mJ each */
+    GalleryBelow(run, "energy rise", "J", run->values[ENERGY_RISE], 0.1);
 }
 
 void GalleryStartPile(GalleryCase *run, int index, SceneEngine engine)
 {
-    (void)index;
     SceneSettings settings = SceneDefaultSettings();
     settings.contactLimit = 32;
+    /* as users of ODE who want things to rest set them: contacts stay while they are less than a millimetre
+     * deep, and round bodies do not roll for ever */
+    settings.layer = 1e-3;
+    settings.rolling = 0.01;
     run->world = SceneWorldCreate(engine, &settings);
     for (int i = 0; i < SceneFamilyCount; ++i) {
         SceneMesh mesh = SceneFamilyMesh((SceneFamily)i, 17000);
         SceneAddShape(run->world, &mesh);
     }
-    SceneMesh box = OpenBox(PILE_BOX, 4);
-    ScenePose ground = ScenePoseAt(0, 0, 0);
-    int fixed = SceneAddFixed(run->world, SceneAddShape(run->world, &box), &ground);
-    ScenePaint(run->world, fixed, SCENE_CONTAINER);
-    uint64_t seed = 30;
-    for (int i = 0; i < 30; ++i) {
-        /* four to a layer, free of each other in any attitude */
+    SceneAddPlane(run->world, 0, 0, 1, 0);
+    uint64_t seed = 1 + (uint64_t)index;
+    for (int i = 0; i < PILE; ++i) {
+        /* sixteen to a layer, free of each other in any attitude */
         ScenePose pose =
-            ScenePoseTurned(1.45 * (i % 2 - 0.5), 1.45 * (i / 2 % 2 - 0.5), 1.0 + 1.4 * (i / 4),
+            ScenePoseTurned(1.4 * (i % 4 - 1.5), 1.4 * (i / 4 % 4 - 1.5), 0.9 + 1.4 * (i / 16),
                             SceneRandom(&seed, -1, 1), SceneRandom(&seed, -1, 1),
                             SceneRandom(&seed, -1, 1), SceneRandom(&seed, 0, 3));
-        /* 10 kg/m^3: about 1 kg each, so that the energy limit is the one measured elsewhere */
+        /* 10 kg/m^3: about 1 kg each */
         GalleryWatch(run, SceneAddBody(run->world, i % SceneFamilyCount, &pose, 10));
     }
-    GalleryLabel(run, "six of each family");
-    run->seconds = 5;
+    GalleryLabel(run, "twelve of each family, seed %d", index + 1);
+    run->seconds = 10;
     run->observe = ObservePile;
     run->judge = JudgePile;
 }

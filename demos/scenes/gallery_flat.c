@@ -78,63 +78,6 @@ void GalleryStartCubes(GalleryCase *run, int index, SceneEngine engine)
 
 /* ------------------------------------------------------------------------------------------------ */
 
-static double TowerDrift(const GalleryCase *run)
-{
-    double worst = 0;
-    for (int i = 0; i < run->objectCount; ++i)
-        worst = fmax(worst, Drift(run->world, run->objects[i], 0, 0));
-    return worst;
-}
-
-static void JudgeTower(GalleryCase *run)
-{
-    double tilt = 0;
-    for (int i = 0; i < run->objectCount; ++i)
-        tilt = fmax(tilt, GalleryTilt(run->world, run->objects[i]));
-    GalleryBelow(run, "drift", "mm", 1e3 * TowerDrift(run), 1e3 * run->values[LIMIT]);
-    GalleryBelow(run, "tilt", "deg", tilt, 0.5);
-}
-
-static void BuildTower(GalleryCase *run, int cubes, bool onMesh, SceneEngine engine)
-{
-    SceneSettings settings = SceneDefaultSettings();
-    run->world = SceneWorldCreate(engine, &settings);
-    SceneMesh cube = SceneMeshBox(1, 1, 1, 2);
-    int shape = SceneAddShape(run->world, &cube);
-    if (onMesh)
-        ScenePaint(run->world, AddFloor(run->world, 20, 8), SCENE_STILL);
-    else
-        SceneAddPlane(run->world, 0, 0, 1, 0);
-    for (int i = 0; i < cubes; ++i) {
-        ScenePose pose = ScenePoseAt(0, 0, 0.5 + i + 0.002 * (i + 1));
-        int object = GalleryWatch(run, SceneAddBody(run->world, shape, &pose, DENSITY));
-        ScenePaint(run->world, object, i % 5);
-    }
-    run->seconds = 10;
-    run->judge = JudgeTower;
-}
-
-void GalleryStartTower(GalleryCase *run, int index, SceneEngine engine)
-{
-    static const int kCubes[3] = {2, 5, 10};
-    int cubes = kCubes[index % 3];
-    bool onMesh = index >= 3;
-
-    /* the same tower of box primitives sets the limit: 1 mm where boxes do not drift at all */
-    GalleryCase boxes = {0};
-    BuildTower(&boxes, cubes, onMesh, SceneEngineBox);
-    while (!GalleryDone(&boxes))
-        GalleryStep(&boxes);
-    double limit = fmax(2 * TowerDrift(&boxes), 1e-3);
-    GalleryEnd(&boxes);
-
-    BuildTower(run, cubes, onMesh, engine);
-    run->values[LIMIT] = limit;
-    GalleryLabel(run, "%d cubes on a %s", cubes, onMesh ? "mesh floor" : "plane");
-}
-
-/* ------------------------------------------------------------------------------------------------ */
-
 static void JudgePlank(GalleryCase *run)
 {
     GalleryBelow(run, "height error", "mm", 1e3 * fabs(Height(run->world, run->objects[0]) - 0.6),
@@ -144,10 +87,10 @@ static void JudgePlank(GalleryCase *run)
 
 void GalleryStartPlank(GalleryCase *run, int index, SceneEngine engine)
 {
-    static const int kLimits[3] = {4, 16, 64};
-    int cuts = index < 3 ? 1 : 4;
+    static const int kLimits[12] = {4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 32, 64};
+    int cuts = index < 12 ? 1 : 4;
     SceneSettings settings = SceneDefaultSettings();
-    settings.contactLimit = kLimits[index % 3];
+    settings.contactLimit = kLimits[index % 12];
     run->world = SceneWorldCreate(engine, &settings);
 
     /* one mesh of two blocks: the contacts of both ends come out of one query */
@@ -190,10 +133,11 @@ static void JudgeDrop(GalleryCase *run)
 
 void GalleryStartDrop(GalleryCase *run, int index, SceneEngine engine)
 {
-    bool onMesh = index >= 2;
+    static const int kLimits[3] = {20, 100, 4};
+    bool onMesh = index >= 3;
     SceneSettings settings = SceneDefaultSettings();
     settings.step = 0.005;
-    settings.contactLimit = index % 2 ? 100 : 20;
+    settings.contactLimit = kLimits[index % 3];
     run->world = SceneWorldCreate(engine, &settings);
     SceneMesh cube = SceneMeshBox(1, 1, 1, 41); /* 20,172 faces */
     int shape = SceneAddShape(run->world, &cube);

@@ -142,6 +142,10 @@ static void JudgeInside(GalleryCase *run)
         angle = fmin(angle, acos(fmin(straight, 1)) * 180 / M_PI);
         depth = fmax(depth, world->contacts[i].depth);
     }
+    if (!world->settings.solid) { /* hollow: what is inside is free */
+        GalleryBelow(run, "contacts of a shell", "", world->contactCount, 0.5);
+        return;
+    }
     GalleryAtLeast(run, "contacts", "", world->contactCount, 1);
     GalleryBelow(run, "depth error", "m", fabs(depth - 0.7), 1e-6);
     GalleryBelow(run, "off the axis", "deg", angle, 1);
@@ -149,14 +153,13 @@ static void JudgeInside(GalleryCase *run)
 
 void GalleryStartInside(GalleryCase *run, int index, SceneEngine engine)
 {
-    (void)index;
     SceneSettings settings = SceneDefaultSettings();
-    settings.solid = true;
+    settings.solid = index == 0;
     run->world = SceneWorldCreate(engine, &settings);
     SceneMesh outer = SceneMeshBox(1, 1, 1, 2), inner = SceneMeshBox(0.4, 0.4, 0.4, 2);
     ScenePose pose = ScenePoseAt(0, 0, 0);
     AddPair(run, &outer, &pose, &inner, &pose);
     ScenePaint(run->world, run->objects[0], SCENE_CONTAINER);
-    GalleryLabel(run, "0.4 in 1.0, solid");
+    GalleryLabel(run, "0.4 in 1.0, %s", index ? "a shell" : "solid");
     run->judge = JudgeInside;
 }

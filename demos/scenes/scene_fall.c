@@ -56,11 +56,25 @@ static ScenePose RandomPose(uint64_t *seed, double x, double y, double z)
         .turn = {sqrt(u) * cos(b), sqrt(1 - u) * sin(a), sqrt(1 - u) * cos(a), sqrt(u) * sin(b)}};
 }
 
+static bool FacesInwards(const SceneMesh *mesh)
+{
+    return SceneMeshIsClosed(mesh) && SceneMeshMassOf(mesh).volume < 0;
+}
+
+const char *SceneFallMeshNote(const SceneMesh *mesh)
+{
+    if (!SceneMeshIsClosed(mesh))
+        return "not closed: each weighs as much as the box around it";
+    return FacesInwards(mesh) ? "its triangles face inwards: turned round" : NULL;
+}
+
 /* Adds the shapes; returns how many. */
 static int AddShapes(SceneWorld *world, const SceneFallOptions *options)
 {
     if (options->mesh) {
         SceneMesh mesh = SceneMeshCopy(options->mesh);
+        if (FacesInwards(&mesh))
+            SceneMeshTurn(&mesh);
         SceneMeshNormalise(&mesh, 1);
         SceneAddShape(world, &mesh);
         return 1;

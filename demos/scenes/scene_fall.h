@@ -35,6 +35,9 @@ SceneFallOptions SceneFallDefaults(SceneFallKind kind);
 const char *SceneFallName(SceneFallKind kind); /* "torus", "plane" */
 bool SceneFallByName(const char *name, SceneFallKind *kind);
 
+/* What is done about a mesh that does not enclose a volume as it should, or NULL. */
+const char *SceneFallMeshNote(const SceneMesh *mesh);
+
 /* The five families side by side over a plane, turning without weight: to be looked at. */
 SceneWorld *SceneFamiliesCreate(int faces, SceneEngine engine);
 

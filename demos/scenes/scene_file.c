@@ -11,16 +11,42 @@
 #define MAX_ELEMENTS 100000000
 
 #define STL_HEADER 84 /* bytes: 80 of text, 4 of count */
+#define STL_COUNT 80  /* where the count is */
 #define STL_RECORD 50 /* bytes: normal, three corners, attribute */
+#define STL_NORMAL 12 /* bytes of the normal */
 
 static bool Fail(SceneFileError *error, long line, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
     error->line = line;
+    error->offset = -1;
     vsnprintf(error->text, sizeof error->text, format, arguments);
     va_end(arguments);
     return false;
+}
+
+/* For what is wrong at a byte of a binary file. */
+static bool FailAt(SceneFileError *error, size_t offset, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    error->line = 0;
+    error->offset = (long)offset;
+    vsnprintf(error->text, sizeof error->text, format, arguments);
+    va_end(arguments);
+    return false;
+}
+
+const char *SceneFileComplaint(const char *path, const SceneFileError *error, char *to, size_t size)
+{
+    if (error->line > 0)
+        snprintf(to, size, "%s, line %ld: %s", path, error->line, error->text);
+    else if (error->offset >= 0)
+        snprintf(to, size, "%s, byte %ld: %s", path, error->offset, error->text);
+    else
+        snprintf(to, size, "%s: %s", path, error->text);
+    return to;
 }
 
 /* ------------------------------------------------------------------------------------------------
@@ -145,12 +171,14 @@ static bool ParseBinaryStl(const unsigned char *bytes, uint32_t count, SceneMesh
 {
     for (uint32_t i = 0; i < count; ++i) {
         float corners[9];
-        memcpy(corners, bytes + STL_HEADER + STL_RECORD * (size_t)i + 12, sizeof corners);
+        size_t record = STL_HEADER + STL_RECORD * (size_t)i;
+        memcpy(corners, bytes + record + STL_NORMAL, sizeof corners);
         int base = mesh->vertexCount;
         for (int c = 0; c < 3; ++c) {
             const float *v = corners + 3 * c;
             if (!isfinite(v[0]) || !isfinite(v[1]) || !isfinite(v[2]))
-                return Fail(error, 0, "Triangle %u has a corner that is not finite.", i + 1);
+                return FailAt(error, record + STL_NORMAL + 12 * (size_t)c,
+                              "Corner %d of triangle %u is not finite.", c + 1, i + 1);
             SceneMeshAddVertex(mesh, v[0], v[1], v[2]);
         }
         SceneMeshAddTriangle(mesh, base, base + 1, base + 2);
@@ -195,15 +223,36 @@ static bool ParseTextStl(const char *text, SceneMesh *mesh, SceneFileError *erro
     return true;
 }
 
+static uint32_t BinaryStlCount(const unsigned char *bytes)
+{
+    const unsigned char *at = bytes + STL_COUNT;
+    return (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
+}
+
 /* The size of a binary STL follows from its count, which no text matches by accident; a text one says
  * "solid" and "facet". */
-static bool IsBinaryStl(const unsigned char *bytes, size_t length, uint32_t *count)
+static bool IsBinaryStl(const unsigned char *bytes, size_t length)
 {
     if (length < STL_HEADER)
         return false;
-    *count = (uint32_t)bytes[80] | (uint32_t)bytes[81] << 8 | (uint32_t)bytes[82] << 16 |
-             (uint32_t)bytes[83] << 24;
-    return *count <= MAX_ELEMENTS / 3 && length == STL_HEADER + STL_RECORD * (size_t)*count;
+    uint32_t count = BinaryStlCount(bytes);
+    return count <= MAX_ELEMENTS / 3 && length == STL_HEADER + STL_RECORD * (size_t)count;
+}
+
+/* Says what is wrong with bytes that are no text and no binary STL as they stand. */
+static bool FailBinary(const unsigned char *bytes, size_t length, SceneFileError *error)
+{
+    if (length < STL_HEADER)
+        return FailAt(error, length, "No text, and too short for the %d bytes a binary STL has.",
+                      STL_HEADER);
+    uint32_t count = BinaryStlCount(bytes);
+    unsigned long long wanted = STL_HEADER + STL_RECORD * (unsigned long long)count;
+    if (count > MAX_ELEMENTS / 3)
+        return FailAt(error, STL_COUNT, "As a binary STL it has %u triangles; at most %d are read.",
+                      count, MAX_ELEMENTS / 3);
+    return FailAt(error, length < wanted ? length : wanted,
+                  "A binary STL of %u triangles has %llu bytes, this has %zu: it is %s.", count,
+                  wanted, length, length < wanted ? "cut off" : "no STL, or something follows it");
 }
 
 /* ------------------------------------------------------------------------------------------------
@@ -213,12 +262,11 @@ static bool IsBinaryStl(const unsigned char *bytes, size_t length, uint32_t *cou
 bool SceneParseMesh(const void *bytes, size_t length, SceneMesh *mesh, SceneFileError *error)
 {
     SceneMesh parsed = {0};
-    uint32_t count = 0;
     bool good;
-    if (IsBinaryStl(bytes, length, &count)) {
-        good = ParseBinaryStl(bytes, count, &parsed, error);
-    } else if (memchr(bytes, 0, length)) {
-        good = Fail(error, 0, "Neither text nor a binary STL of the right size.");
+    if (IsBinaryStl(bytes, length)) {
+        good = ParseBinaryStl(bytes, BinaryStlCount(bytes), &parsed, error);
+    } else if (length > 0 && memchr(bytes, 0, length)) {
+        good = FailBinary(bytes, length, error);
     } else {
         char *text = SceneReallocate(NULL, length + 1);
         memcpy(text, bytes, length);
@@ -229,7 +277,7 @@ bool SceneParseMesh(const void *bytes, size_t length, SceneMesh *mesh, SceneFile
         free(text);
     }
     if (good && parsed.triangleCount == 0)
-        good = Fail(error, 0, "No triangles in it.");
+        good = Fail(error, 0, "No triangles: no \"f\" lines of an OBJ, no facets of an STL.");
     if (!good) {
         SceneMeshFree(&parsed);
         return false;
@@ -254,10 +302,9 @@ bool SceneReadMesh(const char *path, SceneMesh *mesh, SceneFileError *error)
         got = fread(bytes + length, 1, capacity - length, file);
         length += got;
     } while (got > 0);
-    bool good = !ferror(file);
+    bool good = !ferror(file) || Fail(error, 0, "Cannot be read: %s.", strerror(errno));
     fclose(file);
-    good = good ? SceneParseMesh(bytes, length, mesh, error)
-                : Fail(error, 0, "Cannot be read: %s.", strerror(errno));
+    good = good && SceneParseMesh(bytes, length, mesh, error);
     free(bytes);
     return good;
 }
@@ -275,6 +322,45 @@ bool SceneWriteObj(const char *path, const SceneMesh *mesh)
         const int32_t *t = mesh->indices + 3 * i;
         fprintf(file, "f %d %d %d\n", t[0] + 1, t[1] + 1, t[2] + 1);
     }
+    bool good = !ferror(file);
+    return !fclose(file) && good;
+}
+
+bool SceneWriteStl(const char *path, const SceneMesh *mesh)
+{
+    FILE *file = fopen(path, "wb");
+    if (!file)
+        return false;
+    unsigned char head[STL_HEADER] = "made by code", record[STL_RECORD] = {0};
+    for (int k = 0; k < 4; ++k)
+        head[STL_COUNT + k] = (unsigned char)((uint32_t)mesh->triangleCount >> 8 * k);
+    bool good = fwrite(head, sizeof head, 1, file) == 1;
+    for (int i = 0; good && i < mesh->triangleCount; ++i) {
+        float corners[9];
+        for (int k = 0; k < 9; ++k)
+            corners[k] = (float)mesh->vertices[3 * mesh->indices[3 * i + k / 3] + k % 3];
+        memcpy(record + STL_NORMAL, corners,
+               sizeof corners); /* no normal: readers make their own */
+        good = fwrite(record, sizeof record, 1, file) == 1;
+    }
+    return !fclose(file) && good;
+}
+
+bool SceneWriteTextStl(const char *path, const SceneMesh *mesh)
+{
+    FILE *file = fopen(path, "w");
+    if (!file)
+        return false;
+    fprintf(file, "solid\n");
+    for (int i = 0; i < mesh->triangleCount; ++i) {
+        fprintf(file, "facet normal 0 0 0\n outer loop\n");
+        for (int c = 0; c < 3; ++c) {
+            const double *v = mesh->vertices + 3 * mesh->indices[3 * i + c];
+            fprintf(file, "  vertex %.17g %.17g %.17g\n", v[0], v[1], v[2]);
+        }
+        fprintf(file, " endloop\nendfacet\n");
+    }
+    fprintf(file, "endsolid\n");
     bool good = !ferror(file);
     return !fclose(file) && good;
 }

@@ -7,8 +7,12 @@
 
 typedef struct SceneFileError {
     long line;      /* from 1; 0 when the fault has no line (binary files, opening) */
+    long offset;    /* of the byte in a binary file; -1 when the fault has none */
     char text[200]; /* one sentence, without the file's name */
 } SceneFileError;
+
+/* "file.obj, line 7: A face needs three corners; this one has 2." Returns `to`. */
+const char *SceneFileComplaint(const char *path, const SceneFileError *error, char *to, size_t size);
 
 /* Reads a file; the kind is told by its contents. On false *mesh is as it was and *error is set. */
 bool SceneReadMesh(const char *path, SceneMesh *mesh, SceneFileError *error);
@@ -19,5 +23,8 @@ bool SceneParseMesh(const void *bytes, size_t length, SceneMesh *mesh, SceneFile
 
 /* Writes an OBJ; false when the file cannot be written. */
 bool SceneWriteObj(const char *path, const SceneMesh *mesh);
+/* Write an STL, binary (which keeps single precision) or text; false when the file cannot be written. */
+bool SceneWriteStl(const char *path, const SceneMesh *mesh);
+bool SceneWriteTextStl(const char *path, const SceneMesh *mesh);
 
 #endif

@@ -20,8 +20,11 @@ const GalleryScene kGalleryScenes[] = {
      .camera = {0, 0, 0, 5.2, 35, 18}},
     {.name = "tower",
      .title = "Towers of 2, 5 and 10 mesh cubes, on a plane and on a mesh floor",
-     .rule = "10 s: drift at most twice the box tower's (or 1 mm), tilt < 0.5 degrees",
-     .cases = 6,
+     .rule =
+         "20 s: where box primitives stand (and dWorldStep does not give up on them) it stands: "
+         "drift < 25 mm for cubes of 1 m, tilt < 0.5 degrees",
+     .cases = GALLERY_TOWER_SAMPLES,
+     .moreCases = GALLERY_TOWER_MATRIX,
      .boxToo = true,
      .start = GalleryStartTower,
      .shownCase = 1,
@@ -29,16 +32,16 @@ const GalleryScene kGalleryScenes[] = {
      .camera = {0, 0, 2.2, 10, 35, 10}},
     {.name = "plank",
      .title = "A plank bridging two blocks of one mesh, few contacts allowed",
-     .rule = "limits 4, 16, 64 x 2 tessellations, 3 s: height within 1 mm, tilt < 0.5 degrees",
-     .cases = 6,
+     .rule = "limits from 4 to 64 x 2 tessellations, 3 s: height within 1 mm, tilt < 0.5 degrees",
+     .cases = 24,
      .start = GalleryStartPlank,
-     .shownCase = 1,
+     .shownCase = 9,
      .shownTime = 0.5,
      .camera = {0, 0, 0.3, 8.5, 40, 16}},
     {.name = "drop",
      .title = "A cube of 20,172 faces dropped 1 m on a plane and on a mesh floor",
-     .rule = "limits 20 and 100, 2 s: sideways < 1 mm, tilt < 0.1 degrees, rebound < 1 mm",
-     .cases = 4,
+     .rule = "limits 4, 20 and 100, 2 s: sideways < 1 mm, tilt < 0.1 degrees, rebound < 1 mm",
+     .cases = 6,
      .boxToo = true,
      .start = GalleryStartDrop,
      .shownCase = 0,
@@ -65,13 +68,52 @@ const GalleryScene kGalleryScenes[] = {
      .camera = {0, 0, 0, 4.2, 35, 18}},
     {.name = "inside",
      .title = "A cube wholly inside another",
-     .rule = "a contact of depth 0.7 along an axis",
-     .cases = 1,
-     .boxToo = true,
+     .rule = "solid: a contact of depth 0.7 along an axis; a shell: none",
+     .cases = 2,
      .start = GalleryStartInside,
      .shownCase = 0,
      .shownTime = 0,
      .camera = {0, 0, 0, 3.5, 35, 18}},
+    {.name = "order",
+     .title = "The same pair asked in both orders, and again",
+     .rule =
+         "1000 poses of boxes and of tori: mirrored contacts, the same bits again, nothing left "
+         "after moving convex bodies out",
+     .cases = 2,
+     .start = GalleryStartOrder},
+    {.name = "rays",
+     .title = "Rays at a cube of 192 faces, with every combination of flags",
+     .rule = "closest first, sorted, flags honoured, edges and corners hit exactly once",
+     .cases = 1,
+     .start = GalleryStartRays},
+    {.name = "sides",
+     .title = "Shapes through a sheet from its front and from its back",
+     .rule = "5 partners x 3 modes, 0.01 to 0.6 deep: the mode's side pushes, by the overlap there",
+     .cases = 15,
+     .start = GalleryStartSides},
+    {.name = "convex",
+     .title = "Convexes on a mesh floor, nothing preprocessed",
+     .rule = "10 s: no abort, drift and height within 1 mm, at least 3 contacts of a face",
+     .cases = 3,
+     .start = GalleryStartConvex,
+     .camera = {0, 0, 0, 6, 35, 18}},
+    {.name = "floors",
+     .title = "Mesh cubes on planes of 26 directions, cubes and spheres on heightfields",
+     .rule = "planes at 3 offsets: height within 0.1 mm, of 4 contacts one is the deepest vertex; "
+             "heightfields 5 s: within 2 mm",
+     .cases = 82,
+     .start = GalleryStartFloors,
+     .camera = {0, 0, 0, 6, 35, 18}},
+    {.name = "materials",
+     .title = "A callback that refuses every other triangle",
+     .rule = "6 partners: no contact on a refused triangle, none without its triangle",
+     .cases = 6,
+     .start = GalleryStartMaterials},
+    {.name = "far",
+     .title = "Vertices far from the mesh's origin, edges of 100 m",
+     .rule = "contacts as at the origin within 1e-6 m, triangles exact to a unit in the last place",
+     .cases = 3,
+     .start = GalleryStartFar},
     {.name = "overlap",
      .title = "Two spheres of 24,864 faces, deep in each other",
      .rule = "limits 16 and 1000: 0 messages from ODE, no more contacts than asked for, < 2 ms",
@@ -120,6 +162,16 @@ const GalleryScene kGalleryScenes[] = {
      .shownCase = 0,
      .shownTime = 0.12,
      .camera = {0, 0, 0.25, 2.2, 35, 26}},
+    {.name = "wedge",
+     .title = "A block wedged in a V, level and turned",
+     .rule =
+         "5 s: rests where both walls hold it, within 1 mm and 0.5 degrees; each wall pushes along "
+         "its own normal within 1 degree",
+     .cases = 6,
+     .start = GalleryStartWedge,
+     .shownCase = 0,
+     .shownTime = 2.0,
+     .camera = {0, 0, 0.7, 5, 35, 16}},
     {.name = "grasp",
      .title = "Two mesh fingers lift a mesh cube and hold it",
      .rule = "10 s: slip < 1 mm, turn < 1 degree, speed < 1e-3, 3 to 8 contacts a finger, never "
@@ -147,9 +199,10 @@ const GalleryScene kGalleryScenes[] = {
      .shownTime = 5.0,
      .camera = {0, 0, 0.5, 5.5, 35, 30}},
     {.name = "pile",
-     .title = "30 concave meshes of 17,000 faces poured into a mesh box",
-     .rule = "5 s: none escapes, no contact deeper than 2 mm at the end, energy never rises by 1 J",
-     .cases = 1,
+     .title = "60 concave meshes of 17,000 faces poured on a plane",
+     .rule = "10 s, 3 seeds: nothing faster than 0.05 m/s, nothing deeper than 1 % of the size or "
+             "through the plane, energy never rises by more than correction gives",
+     .cases = 3,
      .start = GalleryStartPile,
      .shownCase = 0,
      .shownTime = 5.0,
@@ -189,7 +242,8 @@ void GalleryJudge(GalleryCase *run)
     run->figureCount = 0;
     run->judge(run);
     /* ODE's messages announce contacts it dropped: a figure of every scene */
-    GalleryBelow(run, "messages", "", (double)(SceneMessageCount() - run->messagesBefore), 0.5);
+    if (!run->messagesExcused)
+        GalleryBelow(run, "messages", "", (double)(SceneMessageCount() - run->messagesBefore), 0.5);
 }
 
 void GalleryEnd(GalleryCase *run)
@@ -216,34 +270,67 @@ static void Merge(GalleryResult *result, const GalleryFigure *figure)
         result->figures[result->figureCount++] = *figure;
 }
 
-void GalleryRun(const GalleryScene *scene, SceneEngine engine,
-                void (*progress)(const GalleryScene *scene, SceneEngine engine, int index),
-                GalleryResult *result)
+static void MergeTally(GalleryResult *result, const GalleryTallied *tally)
+{
+    int at = 0;
+    while (at < result->tallyCount && strcmp(result->tallies[at].name, tally->name))
+        ++at;
+    if (at == GALLERY_MAX_TALLIES)
+        return;
+    if (at == result->tallyCount)
+        result->tallies[result->tallyCount++] = (GalleryTallied){.name = tally->name};
+    result->tallies[at].count += tally->count;
+    result->tallies[at].of += tally->of;
+}
+
+static void RunCase(const GalleryScene *scene, SceneEngine engine, int index, GalleryResult *result)
+{
+    GalleryCase run;
+    GalleryStart(scene, index, engine, &run);
+    while (!GalleryDone(&run)) {
+        GalleryStep(&run);
+        result->collideSeconds += run.world->last.broadSeconds + run.world->last.narrowSeconds;
+    }
+    GalleryJudge(&run);
+    bool passed = true;
+    for (int f = 0; f < run.figureCount; ++f) {
+        Merge(result, &run.figures[f]);
+        passed = passed && run.figures[f].passed;
+    }
+    for (int t = 0; t < run.tallyCount; ++t)
+        MergeTally(result, &run.tallies[t]);
+    ++result->cases;
+    result->casesPassed += passed;
+    if (!passed && !result->failedCase[0])
+        memcpy(result->failedCase, run.label, sizeof run.label);
+    GalleryEnd(&run);
+}
+
+static void RunCases(const GalleryScene *scene, SceneEngine engine, int first, int count,
+                     GalleryProgress *progress, GalleryResult *result)
 {
     memset(result, 0, sizeof *result);
     double start = SceneClock();
-    for (int i = 0; i < scene->cases; ++i) {
-        GalleryCase run;
+    for (int i = 0; i < count; ++i) {
         if (progress)
-            progress(scene, engine, i);
-        GalleryStart(scene, i, engine, &run);
-        while (!GalleryDone(&run)) {
-            GalleryStep(&run);
-            result->collideSeconds += run.world->last.broadSeconds + run.world->last.narrowSeconds;
-        }
-        GalleryJudge(&run);
-        bool passed = true;
-        for (int f = 0; f < run.figureCount; ++f) {
-            Merge(result, &run.figures[f]);
-            passed = passed && run.figures[f].passed;
-        }
-        ++result->cases;
-        result->casesPassed += passed;
-        if (!passed && !result->failedCase[0])
-            memcpy(result->failedCase, run.label, sizeof run.label);
-        GalleryEnd(&run);
+            progress(scene, engine, i, count);
+        RunCase(scene, engine, first + i, result);
     }
     result->wallSeconds = SceneClock() - start;
+}
+
+void GalleryRun(const GalleryScene *scene, SceneEngine engine, GalleryProgress *progress,
+                GalleryResult *result)
+{
+    RunCases(scene, engine, 0, scene->cases, progress, result);
+}
+
+void GalleryRunFull(const GalleryScene *scene, SceneEngine engine, GalleryProgress *progress,
+                    GalleryResult *result)
+{
+    int first = scene->moreCases ? scene->cases : 0;
+    RunCases(scene, engine, first, scene->moreCases ? scene->moreCases : scene->cases, progress,
+             result);
 }
 
 static void Note(GalleryCase *run, GalleryFigure figure)
@@ -264,6 +351,12 @@ void GalleryAtLeast(GalleryCase *run, const char *name, const char *unit, double
 {
     Note(run, (GalleryFigure){
                   .name = name, .unit = unit, .value = value, .limit = limit, .atLeast = true});
+}
+
+void GalleryTally(GalleryCase *run, const char *name, bool counts)
+{
+    if (run->tallyCount < GALLERY_MAX_TALLIES)
+        run->tallies[run->tallyCount++] = (GalleryTallied){name, counts, 1};
 }
 
 int GalleryWatch(GalleryCase *run, int object)

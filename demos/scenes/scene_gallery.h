@@ -9,6 +9,7 @@
 #define GALLERY_MAX_FIGURES 8
 #define GALLERY_MAX_OBJECTS 64
 #define GALLERY_MAX_VALUES 16
+#define GALLERY_MAX_TALLIES 4
 
 /* One measured figure. It passes when below the limit, or when at least as large where atLeast is set. */
 typedef struct GalleryFigure {
@@ -18,6 +19,12 @@ typedef struct GalleryFigure {
     bool atLeast;
     bool passed;
 } GalleryFigure;
+
+/* Something counted over the cases of a scene, without a limit. */
+typedef struct GalleryTallied {
+    const char *name;
+    int count, of;
+} GalleryTallied;
 
 /* One case of a scene, being run: a world, the objects the scene watches, its scratch values. */
 typedef struct GalleryCase {
@@ -32,7 +39,10 @@ typedef struct GalleryCase {
     int variant; /* whatever the scene wants to remember about the case */
     GalleryFigure figures[GALLERY_MAX_FIGURES];
     int figureCount;
+    GalleryTallied tallies[GALLERY_MAX_TALLIES];
+    int tallyCount;
     long messagesBefore;
+    bool messagesExcused; /* ODE's solver sends them too, whatever the geoms */
 } GalleryCase;
 
 typedef struct GalleryScene {
@@ -40,6 +50,7 @@ typedef struct GalleryScene {
     const char *title; /* what is seen */
     const char *rule;  /* when it passes, in words */
     int cases;
+    int moreCases; /* further ones, behind those, that only a full run includes */
     bool boxToo; /* box primitives can stand in for the meshes */
     void (*start)(GalleryCase *run, int index, SceneEngine engine);
 
@@ -64,20 +75,26 @@ void GalleryEnd(GalleryCase *run);
 typedef struct GalleryResult {
     GalleryFigure figures[GALLERY_MAX_FIGURES];
     int figureCount;
+    GalleryTallied tallies[GALLERY_MAX_TALLIES];
+    int tallyCount;
     int cases, casesPassed;
     char failedCase[80]; /* label of the first case that failed, or "" */
     double wallSeconds;
     double collideSeconds; /* of those, broad and narrow phase */
 } GalleryResult;
 /* `progress` (may be NULL) is told before each case. */
-void GalleryRun(const GalleryScene *scene, SceneEngine engine,
-                void (*progress)(const GalleryScene *scene, SceneEngine engine, int index),
+typedef void GalleryProgress(const GalleryScene *scene, SceneEngine engine, int index, int count);
+void GalleryRun(const GalleryScene *scene, SceneEngine engine, GalleryProgress *progress,
                 GalleryResult *result);
+/* With the further cases instead, where a scene has any. */
+void GalleryRunFull(const GalleryScene *scene, SceneEngine engine, GalleryProgress *progress,
+                    GalleryResult *result);
 
 /* For the scenes themselves. */
 void GalleryBelow(GalleryCase *run, const char *name, const char *unit, double value, double limit);
 void GalleryAtLeast(GalleryCase *run, const char *name, const char *unit, double value,
                     double limit);
+void GalleryTally(GalleryCase *run, const char *name, bool counts);
 int GalleryWatch(GalleryCase *run, int object); /* returns the object */
 double GalleryTilt(const SceneWorld *world,
                    int object); /* degrees between its z axis and the world's */

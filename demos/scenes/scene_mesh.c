@@ -246,6 +246,15 @@ static int CompareKeys(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+void SceneMeshTurn(SceneMesh *mesh)
+{
+    for (int i = 0; i < mesh->triangleCount; ++i) {
+        int32_t *t = mesh->indices + 3 * i, keep = t[1];
+        t[1] = t[2];
+        t[2] = keep;
+    }
+}
+
 bool SceneMeshIsClosed(const SceneMesh *mesh)
 {
     /* an edge as (low, high, direction): sorted, a closed mesh shows each twice, once each way */

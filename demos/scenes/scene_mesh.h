@@ -48,6 +48,9 @@ void SceneMeshNormalise(SceneMesh *mesh, double size);
 /* Every edge has exactly two triangles that run along it in opposite directions. */
 bool SceneMeshIsClosed(const SceneMesh *mesh);
 
+/* Lets the triangles face the other way. */
+void SceneMeshTurn(SceneMesh *mesh);
+
 /* Plain solids, centred at the origin unless said. */
 
 /* Each side of the box is cut into cuts x cuts squares of two triangles: 12 * cuts * cuts in all. */

@@ -14,6 +14,10 @@
  * in 14 s. It is switched off so that one broken body does not stall the broad phase for the rest. */
 #define WORLD_RADIUS 1e5
 
+/* A surface that encloses nothing weighs as much as the box around it, no side of which is taken for thinner
+ * than this part of the longest. Guarded by test_scenes: "any surface can fall". */
+#define THINNEST_SIDE 0.01
+
 SceneSettings SceneDefaultSettings(void)
 {
     return (SceneSettings){
@@ -45,6 +49,8 @@ SceneWorld *SceneWorldCreate(SceneEngine engine, const SceneSettings *settings)
     world->space = dSweepAndPruneSpaceCreate(0, dSAP_AXES_XYZ);
     world->joints = dJointGroupCreate(0);
     dWorldSetGravity(world->world, 0, 0, -settings->gravity);
+    if (settings->layer > 0)
+        dWorldSetContactSurfaceLayer(world->world, settings->layer);
     if (settings->iterations > 0)
         dWorldSetQuickStepNumIterations(world->world, settings->iterations);
     return world;
@@ -76,6 +82,26 @@ void SceneWorldDestroy(SceneWorld *world)
  * Shapes and objects
  */
 
+/* Of the box around the mesh, for surfaces with holes or without an inside. */
+static SceneMeshMass BoxMass(const SceneMesh *mesh)
+{
+    double lo[3], hi[3], side[3], longest = 0;
+    SceneMeshMass mass = {.volume = 1};
+    SceneMeshBounds(mesh, lo, hi);
+    for (int k = 0; k < 3; ++k)
+        longest = fmax(longest, hi[k] - lo[k]);
+    for (int k = 0; k < 3; ++k) {
+        side[k] = fmax(hi[k] - lo[k], THINNEST_SIDE * longest);
+        mass.centre[k] = (lo[k] + hi[k]) / 2;
+        mass.volume *= side[k];
+    }
+    for (int k = 0; k < 3; ++k) {
+        double a = side[(k + 1) % 3], b = side[(k + 2) % 3];
+        mass.inertia[k] = mass.volume * (a * a + b * b) / 12;
+    }
+    return mass;
+}
+
 int SceneAddShape(SceneWorld *world, SceneMesh *mesh)
 {
     world->shapes =
@@ -85,16 +111,10 @@ int SceneAddShape(SceneWorld *world, SceneMesh *mesh)
     shape->mesh = *mesh;
     memset(mesh, 0, sizeof *mesh);
 
-    /* an open surface encloses nothing: the middle of its bounds serves as its centre */
     shape->mass = SceneMeshMassOf(&shape->mesh);
-    if (SceneMeshIsClosed(&shape->mesh)) {
-        memcpy(shape->centre, shape->mass.centre, sizeof shape->centre);
-    } else {
-        double lo[3], hi[3];
-        SceneMeshBounds(&shape->mesh, lo, hi);
-        for (int k = 0; k < 3; ++k)
-            shape->centre[k] = (lo[k] + hi[k]) / 2;
-    }
+    if (!SceneMeshIsClosed(&shape->mesh) || !(shape->mass.volume > 0))
+        shape->mass = BoxMass(&shape->mesh);
+    memcpy(shape->centre, shape->mass.centre, sizeof shape->centre);
     SceneMeshTranslate(&shape->mesh, -shape->centre[0], -shape->centre[1], -shape->centre[2]);
     return world->shapeCount++;
 }
@@ -198,6 +218,8 @@ int SceneAddBody(SceneWorld *world, int shape, const ScenePose *pose, double den
     dMatrix3 rotation;
     ShapePlacement(s, pose, position, rotation);
 
+    /* a mesh that the engine refuses is told now, before ODE stops at its mass */
+    SceneShapeCooked(world, shape, world->engine);
     const double *i = s->mass.inertia;
     dMass mass;
     dMassSetParameters(&mass, density * s->mass.volume, 0, 0, 0, density * i[0], density * i[1],
@@ -260,6 +282,26 @@ int SceneAddBox(SceneWorld *world, const double sides[3], double x, double y, do
     dMassSetBox(&mass, density, sides[0], sides[1], sides[2]);
     memcpy(NewObject(world, SceneFormBox)->size, sides, 3 * sizeof(double));
     return AddPrimitive(world, dCreateBox(0, sides[0], sides[1], sides[2]), &mass, x, y, z);
+}
+
+int SceneAddGeom(SceneWorld *world, dGeomID geom, const dMass *mass, const ScenePose *pose)
+{
+    SceneObject *object = NewObject(world, SceneFormOther);
+    const double *p = pose->position;
+    dReal box[6];
+    dGeomGetAABB(geom, box);
+    for (int k = 0; k < 3; ++k)
+        object->size[k] = box[2 * k + 1] - box[2 * k];
+    if (mass) {
+        AddPrimitive(world, geom, mass, p[0], p[1], p[2]);
+        dBodySetQuaternion(object->body, pose->turn);
+    } else {
+        object->geom = geom;
+        dGeomSetPosition(geom, p[0], p[1], p[2]);
+        dGeomSetQuaternion(geom, pose->turn);
+        Enlist(world, world->objectCount - 1);
+    }
+    return world->objectCount - 1;
 }
 
 void ScenePaint(SceneWorld *world, int object, int colour)
@@ -376,6 +418,10 @@ static void Solve(SceneWorld *world)
     dContact contact = {0};
     contact.surface.mode = dContactApprox1;
     contact.surface.mu = world->settings.mu;
+    if (world->settings.rolling > 0) {
+        contact.surface.mode |= dContactRolling;
+        contact.surface.rho = world->settings.rolling;
+    }
     for (int i = 0; i < world->contactCount; ++i) {
         contact.geom = world->contacts[i];
         dJointID joint = dJointCreateContact(world->world, world->joints, &contact);

@@ -10,7 +10,9 @@ typedef struct SceneSettings {
     double step;      /* s */
     int iterations;   /* of dWorldQuickStep; 0 for the exact dWorldStep */
     double mu;        /* friction of every contact, dContactApprox1 */
+    double rolling;   /* friction against rolling, m; 0 lets round bodies roll for ever */
     int contactLimit; /* per pair, 1..65535 */
+    double layer;     /* m: contacts as shallow are left alone, ODE's contact surface layer */
     bool solid;       /* closed meshes are full: what is wholly inside is pushed out */
     uint64_t seed;    /* of the solver's random order */
 } SceneSettings;
@@ -19,7 +21,13 @@ typedef struct SceneSettings {
 SceneSettings SceneDefaultSettings(void);
 
 /* Primitives stay primitives whatever the engine. */
-typedef enum SceneForm { SceneFormMesh, SceneFormPlane, SceneFormSphere, SceneFormBox } SceneForm;
+typedef enum SceneForm {
+    SceneFormMesh,
+    SceneFormPlane,
+    SceneFormSphere,
+    SceneFormBox,
+    SceneFormOther /* a geom the scene made itself; drawn as the box round it */
+} SceneForm;
 
 /* A mesh shared by objects, with what each engine made of it. Its vertices are relative to the centre of
  * mass; `centre` is where that was in the mesh as given. */
@@ -98,7 +106,7 @@ typedef struct SceneWorld {
 SceneWorld *SceneWorldCreate(SceneEngine engine, const SceneSettings *settings);
 void SceneWorldDestroy(SceneWorld *world);
 
-/* Takes the mesh over. Cooking happens when an engine first needs it; a mesh an engine refuses ends the
+/* Takes the mesh over. One with holes or inside out gets the mass of the box around it. Cooking happens when an engine first needs it; a mesh an engine refuses ends the
  * program with that engine's reason. Returns the shape's index. */
 int SceneAddShape(SceneWorld *world, SceneMesh *mesh);
 
@@ -113,6 +121,9 @@ int SceneAddPlane(SceneWorld *world, double nx, double ny, double nz, double off
 int SceneAddSphere(SceneWorld *world, double radius, double x, double y, double z, double density);
 int SceneAddBox(SceneWorld *world, const double sides[3], double x, double y, double z,
                 double density);
+
+/* Takes over a geom without body and space; with a mass it gets a body there, without it is fixed. */
+int SceneAddGeom(SceneWorld *world, dGeomID geom, const dMass *mass, const ScenePose *pose);
 
 /* Colours an object for the drawing code. */
 #define SCENE_COLOURS 7

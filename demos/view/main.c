@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "culled.h"
 #include "draw.h"
 #include "picture.h"
 #include "progress.h"
@@ -16,6 +17,8 @@
 #define MOST_STEPS_PER_FRAME 4 /* a slow machine shows slow motion, not a standstill */
 #define VIDEO_RATE 25          /* frames a second */
 #define DEEPEST_LEVEL 6        /* of the tree, for the key t */
+#define SLOW_FRAME 0.2         /* s to draw: so slow with shadows, the window does without */
+#define SLOW_FRAMES 4          /* in a row, and the first one prepares much */
 
 typedef struct Options {
     const GalleryScene *gallery; /* or NULL for a fall */
@@ -26,10 +29,11 @@ typedef struct Options {
     const char *meshPath;
     int width, height;
     long steps;          /* stop after so many; -1 for never */
+    double seconds;      /* the same in simulated time, -1 for unsaid */
     const char *picture; /* file for the picture key and for --offscreen */
     const char *video;   /* file for the whole offscreen run, or NULL */
     float camera[3];     /* distance, azimuth, elevation; distance 0 for the scene's own */
-    bool paused, headless, offscreen, quitAfter, plain, noPanel, contacts, backward;
+    bool paused, headless, offscreen, quitAfter, plain, noPanel, contacts, culled;
     int level; /* of the tree, -1 for none */
 } Options;
 
@@ -41,11 +45,13 @@ typedef struct Viewer {
     Draw *draw;
     DrawCamera camera;
     DrawOptions look;
-    int treeLevel; /* -1: off */
-    bool paused, panel, help, stepOnce, wantsPicture, wantsQuit;
+    int treeLevel;      /* -1: off */
+    CulledCount culled; /* of the last picture, where they are shown */
+    bool paused, panel, help, stepOnce, wantsPicture, wantsQuit, keepShadows;
     double speed;                     /* simulated seconds per second */
     double owed;                      /* simulated seconds not yet stepped */
     double frameSeconds, stepSeconds; /* running means for the panel */
+    int slowFrames;                   /* in a row */
     double mouseX, mouseY;
 } Viewer;
 
@@ -57,7 +63,7 @@ static const char kKeys[] = "space: pause / go on\n"
                             "e: next engine\n"
                             "c: contacts - points, normals, depth from blue to red\n"
                             "t: the tree's levels, one deeper each time\n"
-                            "b: faces that move backwards in blue, others orange\n"
+                            "b: faces that velocity culling passes over blue, others orange\n"
                             "l: shadows on / off\n"
                             "o: panel on / off\n"
                             "p: picture into a file\n"
@@ -139,34 +145,44 @@ static void PrintState(const Viewer *viewer)
  * Drawing
  */
 
-static void DrawPanel(const Viewer *viewer)
+static void UseShapes(Viewer *viewer)
+{
+    DrawUseShapes(viewer->draw, viewer->world, viewer->treeLevel, viewer->look.culled);
+}
+
+static void DrawStatus(const Viewer *viewer)
 {
     const SceneStepStats *last = &viewer->world->last;
-    char text[640], level[32] = "";
+    char text[768], level[32] = "", culled[128] = "";
     if (viewer->treeLevel >= 0)
         snprintf(level, sizeof level, "   tree level %d", viewer->treeLevel);
+    if (viewer->look.culled)
+        snprintf(culled, sizeof culled, "blue: %ld of %ld faces recede from all that is near\n",
+                 viewer->culled.culled, viewer->culled.faces);
     snprintf(text, sizeof text,
              "%s   %.2f s%s   speed x%.3g%s\n"
              "step %.2f ms: broad %.2f  narrow %.2f  solver %.2f   frame %.1f ms\n"
              "%d near pairs, %d colliding, %d contacts, deepest %.2g m\n"
-             "h for keys",
+             "%sh for keys",
              SceneEngineTitle(viewer->world->engine), SceneWorldTime(viewer->world),
              viewer->paused ? " (paused)" : "", viewer->speed, level, 1e3 * viewer->stepSeconds,
              1e3 * last->broadSeconds, 1e3 * last->narrowSeconds, 1e3 * last->solverSeconds,
              1e3 * viewer->frameSeconds, last->nearPairs, last->collidingPairs, last->contacts,
-             last->deepest);
-    DrawText(viewer->draw, text, 16, 16, 17, true);
+             last->deepest, culled);
+    DrawText(viewer->draw, text, 16, 16, 17, DrawPanelDark);
 }
 
-static void DrawPicture(const Viewer *viewer, int width, int height, bool withPanel)
+static void DrawPicture(Viewer *viewer, int width, int height, bool withPanel)
 {
     DrawSnapshot snapshot = DrawTakeSnapshot(viewer->world);
+    if (viewer->look.culled)
+        viewer->culled = CulledMark(viewer->world, &snapshot);
     DrawBegin(viewer->draw, width, height);
     DrawView(viewer->draw, &snapshot, &viewer->camera, &viewer->look, 0, 0, width, height);
     if (withPanel)
-        DrawPanel(viewer);
+        DrawStatus(viewer);
     if (viewer->help)
-        DrawText(viewer->draw, kKeys, 16, 120, 17, true);
+        DrawText(viewer->draw, kKeys, 16, 137, 17, DrawPanelDark); /* below the panel */
     DrawEnd(viewer->draw);
     DrawFreeSnapshot(&snapshot);
 }
@@ -201,7 +217,7 @@ static void Restart(Viewer *viewer)
     DrawCamera camera = viewer->camera;
     OpenScene(viewer);
     viewer->camera = camera;
-    DrawTreeLevel(viewer->draw, viewer->world, viewer->treeLevel);
+    UseShapes(viewer);
 }
 
 static void Orbit(DrawCamera *camera, double degreesRound, double degreesUp)
@@ -240,13 +256,15 @@ static void OnKey(GLFWwindow *window, int key, int code, int action, int mods)
         break;
     case GLFW_KEY_T:
         viewer->treeLevel = viewer->treeLevel == DEEPEST_LEVEL ? -1 : viewer->treeLevel + 1;
-        DrawTreeLevel(viewer->draw, viewer->world, viewer->treeLevel);
+        UseShapes(viewer);
         break;
     case GLFW_KEY_B:
-        viewer->look.backward = !viewer->look.backward;
+        viewer->look.culled = !viewer->look.culled;
+        UseShapes(viewer);
         break;
     case GLFW_KEY_L:
         viewer->look.fancy = !viewer->look.fancy;
+        viewer->keepShadows = true;
         break;
     case GLFW_KEY_O:
         viewer->panel = !viewer->panel;
@@ -331,6 +349,17 @@ static void Advance(Viewer *viewer, double seconds)
     }
 }
 
+/* Where OpenGL is made by the processor shadows can take most of a second: better none than a window that
+ * does not answer. The key l brings them back, and then they stay. */
+static void MindSlowFrames(Viewer *viewer, double drawSeconds)
+{
+    viewer->slowFrames = drawSeconds > SLOW_FRAME ? viewer->slowFrames + 1 : 0;
+    if (viewer->slowFrames < SLOW_FRAMES || !viewer->look.fancy || viewer->keepShadows)
+        return;
+    viewer->look.fancy = false;
+    fprintf(stderr, "view: shadows off, drawing is slow here (key l for on)\n");
+}
+
 static int RunWindow(Viewer *viewer)
 {
     if (!glfwInit()) {
@@ -360,7 +389,7 @@ static int RunWindow(Viewer *viewer)
         glfwTerminate();
         return 3;
     }
-    DrawTreeLevel(viewer->draw, viewer->world, viewer->treeLevel);
+    UseShapes(viewer);
 
     double before = SceneClock();
     while (!viewer->wantsQuit && !glfwWindowShouldClose(window)) {
@@ -369,6 +398,7 @@ static int RunWindow(Viewer *viewer)
         viewer->frameSeconds += 0.1 * (now - before - viewer->frameSeconds);
         Advance(viewer, now - before);
         before = now;
+        double drawn = SceneClock();
         glfwGetFramebufferSize(window, &width, &height);
         if (width > 0 && height > 0) {
             DrawPicture(viewer, width, height, viewer->panel);
@@ -378,6 +408,7 @@ static int RunWindow(Viewer *viewer)
             DrawToWindow(viewer->draw, width, height);
         }
         glfwSwapBuffers(window);
+        MindSlowFrames(viewer, SceneClock() - drawn);
         glfwPollEvents();
         if (viewer->options.quitAfter && !MayStep(viewer))
             break;
@@ -432,11 +463,13 @@ static int RunOffscreen(Viewer *viewer)
         OffscreenClose(offscreen);
         return 3;
     }
-    DrawTreeLevel(viewer->draw, viewer->world, viewer->treeLevel);
+    UseShapes(viewer);
     bool good = !viewer->options.video || RunVideo(viewer);
     RunToEnd(viewer);
     DrawPicture(viewer, viewer->options.width, viewer->options.height, viewer->panel);
     good = SavePicture(viewer, viewer->options.width, viewer->options.height) && good;
+    if (viewer->look.culled)
+        printf("culled %ld of %ld faces\n", viewer->culled.culled, viewer->culled.faces);
     PrintState(viewer);
     DrawFree(viewer->draw);
     OffscreenClose(offscreen);
@@ -453,7 +486,8 @@ static void Usage(FILE *to)
         to,
         "Usage: view [options]\n"
         "Shows a scene in a window; press h in it for the keys.\n\n"
-        "  -s, --scene NAME     torus, plane, families, or one of the gallery (gallery --list),\n"
+        "  -s, --scene NAME     torus, plane, families, or one of the gallery (tower, plank, "
+        "...),\n"
         "                       NAME:N for its Nth case (default: plane)\n"
         "  -e, --engine NAME    fastmesh, stock or box (default: fastmesh)\n"
         "  -n, --objects N      of a fall (default 600)\n"
@@ -461,18 +495,21 @@ static void Usage(FILE *to)
         "  -m, --mesh FILE      this OBJ or STL instead of the generated families\n"
         "      --seed N         of the start (default 1)\n"
         "      --size WxH       of the window or picture (default 1280x720)\n"
+        "      --step S         seconds per step of a fall (default 1/60)\n"
         "      --steps N        simulate no further than N steps\n"
+        "      --seconds S      or no further than S seconds\n"
         "      --quit           close once that is reached\n"
         "      --paused         start paused\n"
         "      --plain          without shadows\n"
         "      --no-panel       without the text panel\n"
         "  -p, --picture FILE   where the key p and --offscreen write (default view.png)\n"
         "      --offscreen      no window: simulate --steps, write the picture\n"
-        "      --video FILE     and a video of the whole run (needs ffmpeg)\n"
+        "      --video FILE     and a video of the whole run, or of the scene's own length (needs "
+        "ffmpeg)\n"
         "      --camera D,A,E   distance, degrees round, degrees up\n"
         "      --contacts       show contacts from the start\n"
         "      --level N        show the tree's level N from the start\n"
-        "      --backward       show the faces that move backwards from the start\n"
+        "      --culled         show the faces that velocity culling passes over from the start\n"
         "      --headless       nothing drawn: simulate --steps\n"
         "  -h, --help           this text\n"
         "At the end it prints the number of steps and a hash of the state.\n\nKeys\n%s\n",
@@ -485,6 +522,17 @@ static bool ParseLong(const char *text, long lo, long hi, const char *what, long
     *out = strtol(text, &end, 10);
     if (end == text || *end || *out < lo || *out > hi) {
         fprintf(stderr, "view: %s must be a number from %ld to %ld, not %s\n", what, lo, hi, text);
+        return false;
+    }
+    return true;
+}
+
+static bool ParseNumber(const char *text, double lo, double hi, const char *what, double *out)
+{
+    char *end;
+    *out = strtod(text, &end);
+    if (end == text || *end || !(*out >= lo && *out <= hi)) {
+        fprintf(stderr, "view: %s must be a number from %g to %g, not %s\n", what, lo, hi, text);
         return false;
     }
     return true;
@@ -505,7 +553,10 @@ static bool ParseScene(const char *text, Options *o)
     }
     o->gallery = GalleryByName(name);
     if (!o->gallery) {
-        fprintf(stderr, "view: no scene is called %s\n", name);
+        fprintf(stderr, "view: no scene is called %s: there are torus, plane, families", name);
+        for (int i = 0; i < kGallerySceneCount; ++i)
+            fprintf(stderr, ", %s", kGalleryScenes[i].name);
+        fprintf(stderr, "\n");
         return false;
     }
     o->galleryCase = o->gallery->shownCase;
@@ -522,7 +573,9 @@ static int Parse(int argc, char **argv, Options *o)
     enum {
         SEED = 256,
         SIZE,
+        STEP,
         STEPS,
+        SECONDS,
         QUIT,
         PAUSED,
         PLAIN,
@@ -533,7 +586,7 @@ static int Parse(int argc, char **argv, Options *o)
         CAMERA,
         CONTACTS,
         LEVEL,
-        BACKWARD
+        CULLED
     };
     static const struct option kOptions[] = {{"scene", required_argument, NULL, 's'},
                                              {"engine", required_argument, NULL, 'e'},
@@ -542,7 +595,9 @@ static int Parse(int argc, char **argv, Options *o)
                                              {"mesh", required_argument, NULL, 'm'},
                                              {"seed", required_argument, NULL, SEED},
                                              {"size", required_argument, NULL, SIZE},
+                                             {"step", required_argument, NULL, STEP},
                                              {"steps", required_argument, NULL, STEPS},
+                                             {"seconds", required_argument, NULL, SECONDS},
                                              {"quit", no_argument, NULL, QUIT},
                                              {"paused", no_argument, NULL, PAUSED},
                                              {"plain", no_argument, NULL, PLAIN},
@@ -554,7 +609,7 @@ static int Parse(int argc, char **argv, Options *o)
                                              {"camera", required_argument, NULL, CAMERA},
                                              {"contacts", no_argument, NULL, CONTACTS},
                                              {"level", required_argument, NULL, LEVEL},
-                                             {"backward", no_argument, NULL, BACKWARD},
+                                             {"culled", no_argument, NULL, CULLED},
                                              {"help", no_argument, NULL, 'h'},
                                              {0}};
     long value = 0;
@@ -567,7 +622,8 @@ static int Parse(int argc, char **argv, Options *o)
         case 'e':
             good = SceneEngineByName(optarg, &o->engine);
             if (!good)
-                fprintf(stderr, "view: no engine is called %s\n", optarg);
+                fprintf(stderr, "view: no engine is called %s: there are fastmesh, stock and box\n",
+                        optarg);
             break;
         case 'n':
             good = ParseLong(optarg, 1, 100000, "--objects", &value);
@@ -589,6 +645,12 @@ static int Parse(int argc, char **argv, Options *o)
                    o->height >= 64 && o->width <= 8192 && o->height <= 8192;
             if (!good)
                 fprintf(stderr, "view: --size wants two numbers like 1280x720, not %s\n", optarg);
+            break;
+        case STEP:
+            good = ParseNumber(optarg, 1e-5, 0.1, "--step", &o->fall.step);
+            break;
+        case SECONDS:
+            good = ParseNumber(optarg, 0, 1e6, "--seconds", &o->seconds);
             break;
         case STEPS:
             good = ParseLong(optarg, 0, 1L << 40, "--steps", &o->steps);
@@ -632,8 +694,8 @@ static int Parse(int argc, char **argv, Options *o)
             good = ParseLong(optarg, 0, DEEPEST_LEVEL, "--level", &value);
             o->level = (int)value;
             break;
-        case BACKWARD:
-            o->backward = true;
+        case CULLED:
+            o->culled = true;
             break;
         case 'h':
             Usage(stdout);
@@ -661,6 +723,7 @@ int main(int argc, char **argv)
                                .width = 1280,
                                .height = 720,
                                .steps = -1,
+                               .seconds = -1,
                                .level = -1,
                                .picture = "view.png"};
     Options *o = &viewer.options;
@@ -670,9 +733,14 @@ int main(int argc, char **argv)
     if (o->meshPath) {
         SceneFileError error = {0};
         if (!SceneReadMesh(o->meshPath, &viewer.mesh, &error)) {
-            fprintf(stderr, "view: %s, line %ld: %s\n", o->meshPath, error.line, error.text);
+            char text[4600];
+            fprintf(stderr, "view: %s\n",
+                    SceneFileComplaint(o->meshPath, &error, text, sizeof text));
             return 2;
         }
+        const char *note = SceneFallMeshNote(&viewer.mesh);
+        if (note)
+            fprintf(stderr, "view: %s: %s\n", o->meshPath, note);
         o->fall.mesh = &viewer.mesh;
     }
     o->fall.coarseDrawing = true;
@@ -680,9 +748,12 @@ int main(int argc, char **argv)
     viewer.panel = !o->noPanel;
     viewer.speed = 1;
     viewer.treeLevel = o->level;
-    viewer.look =
-        (DrawOptions){.fancy = !o->plain, .contacts = o->contacts, .backward = o->backward};
+    viewer.look = (DrawOptions){.fancy = !o->plain, .contacts = o->contacts, .culled = o->culled};
     OpenScene(&viewer);
+    if (o->video && o->steps < 0 && o->seconds < 0) /* a film has an end */
+        o->seconds = o->gallery ? viewer.gallery.seconds : o->fall.seconds;
+    if (o->seconds >= 0)
+        o->steps = lround(o->seconds / viewer.world->settings.step);
     if (o->headless) {
         RunToEnd(&viewer);
         PrintState(&viewer);

@@ -282,15 +282,20 @@ FASTMESH_API void dGeomFastMeshGetPoint(dGeomID g, int Index, dReal u, dReal v, 
 /* Triangles as passed to Build, degenerate ones included. */
 FASTMESH_API int dGeomFastMeshGetTriangleCount(dGeomID g);
 
-/* What the surface stands for. */
+/* What the surface stands for, the same against every partner that has a volume. */
 enum {
-    dFastMeshOneSided = 0, /* a surface with an outside and nothing behind it: a shape wholly inside
-                              a closed mesh touches nothing. The default */
-    dFastMeshSolid = 2     /* a closed mesh is full: a shape wholly inside is pushed out the short
+    dFastMeshOneSided = 0, /* a surface with an outside and nothing behind it: a shape that reaches
+                              through is pushed to the outside, one wholly inside a closed mesh
+                              touches nothing. The default */
+    dFastMeshTwoSided = 1, /* pushes to the side that the partner's centre is on */
+    dFastMeshSolid = 2,    /* a closed mesh is full: a shape wholly inside is pushed out the short
                               way. Meshes that are not closed behave as one-sided */
+    dFastMeshInverted = 3  /* one-sided with all triangles turned round: a container that keeps
+                              inside what is inside. Rays see the turned triangles, too */
 };
 
-/* Returns a status. */
+/* Returns a status. The two-sided and inverted modes keep a copy of part of the mesh with its data, made
+ * here or by the next Build. */
 FASTMESH_API int dGeomFastMeshSetSides(dGeomID g, int mode);
 FASTMESH_API int dGeomFastMeshGetSides(dGeomID g);
 

@@ -1,0 +1,95 @@
+#include "fm_sheet.h"
+
+/* Every normal of a sheet is within 72 degrees of their mean. Cosine. */
+#define SHEET_COS 0.3
+
+typedef struct Range {
+    int32_t first, count;
+} Range;
+
+static bool IsLittleBent(const fmMesh *mesh, Range faces)
+{
+    fmVec3 sum = {0, 0, 0};
+    for (int32_t i = 0; i < faces.count; ++i)
+        sum = fmAdd(sum, mesh->normals[faces.first + i]);
+    double least = SHEET_COS * fmLength(sum);
+    for (int32_t i = 0; i < faces.count; ++i)
+        if (!(fmDot(sum, mesh->normals[faces.first + i]) > least))
+            return false;
+    return true;
+}
+
+typedef struct Reached {
+    Range faces;
+    uint64_t bits;
+    int32_t queue[FM_SHEET_FACES];
+    int count;
+} Reached;
+
+static void Reach(Reached *reached, int32_t face)
+{
+    int32_t bit = face - reached->faces.first;
+    if (bit < 0 || bit >= reached->faces.count || reached->bits >> bit & 1)
+        return;
+    reached->bits |= UINT64_C(1) << bit;
+    reached->queue[reached->count++] = face;
+}
+
+static int32_t Neighbour(const fmMesh *mesh, int32_t face, int k)
+{
+    const fmEdge *edge = &mesh->edges[mesh->faces[face].edge[k]];
+    return edge->face[edge->face[0] == face];
+}
+
+/* From the first face over the edges to all the others? The border of a subtree is ragged: one face outside
+ * may lie between. */
+static bool IsConnected(const fmMesh *mesh, Range faces)
+{
+    Reached reached = {.faces = faces};
+    Reach(&reached, faces.first);
+    for (int i = 0; i < reached.count; ++i)
+        for (int k = 0; k < 3; ++k) {
+            int32_t next = Neighbour(mesh, reached.queue[i], k);
+            Reach(&reached, next);
+            for (int n = 0; n < 3 && next >= 0; ++n)
+                Reach(&reached, Neighbour(mesh, next, n));
+        }
+    return reached.count == faces.count;
+}
+_Static_assert(FM_SHEET_FACES <= 64, "one bit for each face");
+
+static Range FacesUnder(const fmTree *tree, int32_t child)
+{
+    int32_t first = child, last = child;
+    while (first >= 0)
+        first = tree->nodes[first].child[0];
+    while (last >= 0)
+        last = tree->nodes[last].child[tree->nodes[last].count - 1];
+    const fmLeaf8 *begin = &tree->leaves[~first], *end = &tree->leaves[~last];
+    return (Range){begin->firstFace, end->firstFace + end->count - begin->firstFace};
+}
+
+/* Marks what is under a child, which is part of the given sheet unless that is -1. The recursion is at most
+ * FM_TREE_MAX_DEPTH deep. */
+static void MarkChild(fmTree *tree, const fmMesh *mesh, int32_t child, int32_t sheet, int32_t *next)
+{
+    Range faces = FacesUnder(tree, child);
+    if (sheet < 0 && faces.count <= FM_SHEET_FACES && IsLittleBent(mesh, faces) && IsConnected(mesh, faces))
+        sheet = (*next)++;
+    if (child < 0) {
+        tree->leaves[~child].sheet = sheet;
+        for (int32_t i = 0; i < faces.count; ++i)
+            tree->faceSheet[faces.first + i] = sheet;
+        return;
+    }
+    fmNode8 *node = &tree->nodes[child];
+    node->sheet = sheet;
+    for (int i = 0; i < node->count; ++i)
+        MarkChild(tree, mesh, node->child[i], sheet, next);
+}
+
+void fmSheetsMark(fmTree *tree, const fmMesh *mesh)
+{
+    int32_t next = 0;
+    MarkChild(tree, mesh, 0, -1, &next);
+}
