@@ -10,9 +10,10 @@
 int fmBallMesh(const fmTarget *target, fmVec3 centre, double radius, int limit,
                fmContact *contacts);
 
-/* The same for a centre among faces that were found already. False, and nothing added, when the centre
- * lies behind the surface nearest to it. */
+/* The same, added to spots, for a centre among the faces in `near`, or for all faces when that is NULL:
+ * only for a target that wants no faces. False, and nothing added, when the centre lies behind the
+ * surface nearest to it; *nearest is where, or has face -1 when no surface is within the radius. */
 bool fmBallSpots(const fmTarget *target, const fmTouchedFaces *near, fmVec3 centre, double radius,
-                 fmSpots *spots);
+                 fmSpots *spots, fmFoot *nearest);
 
 #endif

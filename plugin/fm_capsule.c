@@ -58,13 +58,24 @@ typedef struct WayOut {
     double depth;
 } WayOut;
 
-/* Keeps the shorter of two ways: along normal until both ends are a radius above the foot. */
+/* What a query has found so far. */
+typedef struct Found {
+    fmSpots spots;
+    fmFoot nearest[2]; /* to the ends; face -1 when not within reach */
+    bool inside[2];    /* the ends that are behind the surface */
+    bool touched;      /* any face within reach */
+    WayOut out;
+} Found;
+
+/* Keeps the shorter of two ways, of equals that by the lower face: along normal until both ends are a
+ * radius above the foot. */
 static void tryWayOut(const fmCapsule *c, fmVec3 normal, fmVec3 foot, int32_t face, WayOut *best)
 {
     double below =
         fmax(fmDot(normal, fmSub(foot, c->end[0])), fmDot(normal, fmSub(foot, c->end[1])));
-    if (below > 0 && c->radius + below < best->depth)
-        *best = (WayOut){normal, foot, face, c->radius + below};
+    double depth = c->radius + below;
+    if (below > 0 && (depth < best->depth || (depth == best->depth && face < best->face)))
+        *best = (WayOut){normal, foot, face, depth};
 }
 
 /* Over the sides of a pierced face, at right angles to both lines: the short way for a capsule that cuts
@@ -74,8 +85,9 @@ static void trySides(const fmTarget *target, const fmTouchedFaces *near, const f
 {
     fmVec3 along = fmSub(c->end[1], c->end[0]);
     for (int i = 0; i < 3; ++i) {
-        fmVec3 a = fmFacePoint(target->mesh, face, i),
-               b = fmFacePoint(target->mesh, face, (i + 1) % 3);
+        /* as the edge has its ends, so that both its faces get the same bits */
+        const fmEdge *edge = &target->mesh->edges[target->mesh->faces[face].edge[i]];
+        fmVec3 a = target->mesh->points[edge->point[0]], b = target->mesh->points[edge->point[1]];
         fmFoot foot = {a, face, fmSideFeature(i)};
         fmVec3 n = fmNormalize(fmCross(along, fmSub(b, a)));
         if (fmDot(n, fmFootNormal(target, &foot)) < 0)
@@ -85,26 +97,22 @@ static void trySides(const fmTarget *target, const fmTouchedFaces *near, const f
     }
 }
 
-/* Through a face that the line between the ends pierces, or out of the mesh for an end inside it. */
-static WayOut findWayOut(const fmTarget *target, const fmTouchedFaces *near, const fmCapsule *c,
-                         const bool inside[2])
+/* Out through a face that the line between the ends pierces. */
+static void tryPierced(const fmTarget *target, const fmTouchedFaces *near, const fmCapsule *c,
+                       int32_t face, WayOut *best)
 {
-    WayOut best = {.face = -1, .depth = INFINITY};
-    for (int i = 0; i < near->count; ++i) {
-        int32_t face = near->faces[i];
-        if (!pierces(target->mesh, face, c->end[0], c->end[1]))
-            continue;
-        fmVec3 n = target->mesh->normals[face], corner = fmFacePoint(target->mesh, face, 0);
-        tryWayOut(c, n, corner, face, &best);
-        trySides(target, near, c, face, &best);
-    }
-    for (int k = 0; k < 2; ++k) {
-        fmFoot foot;
-        fmVec3 n;
-        if (inside[k] && fmTouchExit(target, c->end[k], c->radius, &foot, &n))
-            tryWayOut(c, n, foot.point, foot.face, &best);
-    }
-    return best;
+    tryWayOut(c, target->mesh->normals[face], fmFacePoint(target->mesh, face, 0), face, best);
+    trySides(target, near, c, face, best);
+}
+
+/* Out of the mesh for an end inside it; `nearest` of its surface, or with face -1. */
+static void tryExit(const fmTarget *target, const fmCapsule *c, int end, const fmFoot *nearest,
+                    WayOut *best)
+{
+    fmFoot foot;
+    fmVec3 n;
+    if (fmTouchExit(target, c->end[end], c->radius, nearest->face >= 0 ? nearest : NULL, &foot, &n))
+        tryWayOut(c, n, foot.point, foot.face, best);
 }
 
 /* The ends that are below the surface they leave through. */
@@ -118,38 +126,45 @@ static void addWayOut(const fmCapsule *c, const WayOut *out, fmSpots *spots)
     }
 }
 
-/* One side of a face against the line between the ends. */
-static void addEdge(const fmTarget *target, const fmTouchedFaces *near, const fmCapsule *c,
+/* One side of a face against the line between the ends. True when it is within reach. */
+static bool addEdge(const fmTarget *target, const fmTouchedFaces *near, const fmCapsule *c,
                     int32_t face, int side, fmSpots *spots)
 {
     const fmMesh *mesh = target->mesh;
     fmVec3 a = fmFacePoint(mesh, face, side), b = fmFacePoint(mesh, face, (side + 1) % 3);
-    double s, t;
+    double s, t, reach = c->radius * (1 + FM_TOUCH_MARGIN);
     fmClosestOnSegments(c->end[0], c->end[1], a, b, &s, &t);
-    if (s < FM_CAPSULE_BETWEEN || s > 1 - FM_CAPSULE_BETWEEN)
-        return;
-
     fmFoot foot = {fmLerp(a, b, t), face, fmSideFeature(side)};
+    fmVec3 d = fmSub(fmLerp(c->end[0], c->end[1], s), foot.point), push;
+    if (fmLengthSq(d) > reach * reach)
+        return false;
+    if (s < FM_CAPSULE_BETWEEN || s > 1 - FM_CAPSULE_BETWEEN)
+        return true;
+
     if (t == 0 || t == 1)
         foot.feature = fmCornerFeature((side + (t == 1)) % 3);
-    fmVec3 d = fmSub(fmLerp(c->end[0], c->end[1], s), foot.point), push;
-    if (fmLength(d) > c->radius * (1 + FM_TOUCH_MARGIN) ||
-        !fmFootIsNearest(target, near, &foot, d) || !fmFootPush(target, &foot, d, c->radius, &push))
-        return;
+    if (!fmFootIsNearest(target, near, &foot, d) || !fmFootPush(target, &foot, d, c->radius, &push))
+        return true;
     double depth = fmax(0, c->radius - fmDot(push, d));
     fmSpotsAdd(spots, fmAddScaled(foot.point, push, -0.5 * depth), push, depth, face);
+    return true;
 }
 
-static void addEdges(const fmTarget *target, const fmTouchedFaces *near, const fmCapsule *c,
-                     fmSpots *spots)
+/* The sides of a face near the line. Each edge once, from the lower face: both are as near, unless one was
+ * turned down. The seams of a flat floor push no more than the floor does, and what a valley pushes into
+ * is behind one of its faces. */
+static void addSides(const fmTarget *target, const fmTouchedFaces *near, const fmCapsule *c,
+                     int32_t face, Found *found)
 {
-    for (int i = 0; i < near->count; ++i)
-        for (int side = 0; side < 3; ++side) {
-            /* the seams of a flat floor push no more than the floor does */
-            int32_t edge = target->mesh->faces[near->faces[i]].edge[side];
-            if (target->mesh->edgeKind[edge] != FM_EDGE_NEUTRAL || target->keepFace)
-                addEdge(target, near, c, near->faces[i], side, spots);
-        }
+    const fmMesh *mesh = target->mesh;
+    for (int side = 0; side < 3; ++side) {
+        int32_t edge = mesh->faces[face].edge[side];
+        int32_t other = mesh->edges[edge].face[mesh->edges[edge].face[0] == face];
+        bool idle = mesh->edgeKind[edge] == FM_EDGE_NEUTRAL || (other >= 0 && other < face) ||
+                    mesh->edgeKind[edge] == FM_EDGE_CONCAVE;
+        if ((!idle || target->keepFace) && addEdge(target, near, c, face, side, &found->spots))
+            found->touched = true;
+    }
 }
 
 /* Takes away what pushes against the way out. */
@@ -162,35 +177,96 @@ static void dropAgainst(fmSpots *spots, fmVec3 out)
     spots->count = kept;
 }
 
+/* ---- with a list of all faces that are touched, for targets that want it ---- */
+
+static void addTouched(const fmTarget *target, const fmTouchedFaces *near, const fmCapsule *c,
+                       Found *found)
+{
+    const fmMesh *mesh = target->mesh;
+    found->touched = near->count > 0;
+    for (int k = 0; k < 2; ++k)
+        found->inside[k] =
+            !fmBallSpots(target, near, c->end[k], c->radius, &found->spots, &found->nearest[k]);
+    for (int i = 0; i < near->count; ++i)
+        addSides(target, near, c, near->faces[i], found);
+    for (int i = 0; i < near->count; ++i)
+        if (pierces(mesh, near->faces[i], c->end[0], c->end[1]))
+            tryPierced(target, near, c, near->faces[i], &found->out);
+}
+
+/* ---- without one ---- */
+
+typedef struct Search {
+    const fmTarget *target;
+    const fmCapsule *c;
+    Found *found;
+} Search;
+
+static bool searchEdges(void *context, const int32_t *faces, int count)
+{
+    Search *search = context;
+    for (int i = 0; i < count; ++i)
+        addSides(search->target, NULL, search->c, faces[i], search->found);
+    return true;
+}
+
+static bool searchPierced(void *context, const int32_t *faces, int count)
+{
+    Search *search = context;
+    const fmCapsule *c = search->c;
+    for (int i = 0; i < count; ++i)
+        if (pierces(search->target->mesh, faces[i], c->end[0], c->end[1])) {
+            search->found->touched = true;
+            tryPierced(search->target, NULL, c, faces[i], &search->found->out);
+        }
+    return true;
+}
+
+static void searchTree(const fmTarget *target, const fmCapsule *c, fmVec3 centre,
+                       const fmMat3 *axes, fmVec3 half, Found *found)
+{
+    Search search = {target, c, found};
+    for (int k = 0; k < 2; ++k) {
+        found->inside[k] =
+            !fmBallSpots(target, NULL, c->end[k], c->radius, &found->spots, &found->nearest[k]);
+        found->touched = found->touched || found->nearest[k].face >= 0;
+    }
+    fmTreeFaces(target->tree, centre, axes, half, searchEdges, &search);
+    fmTreeSegment(target->tree, c->end[0], c->end[1], searchPierced, &search);
+}
+
 int fmCapsuleMesh(const fmTarget *target, const fmCapsule *c, int limit, fmContact *contacts)
 {
     fmVec3 along = fmSub(c->end[1], c->end[0]), centre = fmLerp(c->end[0], c->end[1], 0.5);
-    double half = 0.5 * fmLength(along), reach = c->radius * (1 + FM_TOUCH_MARGIN);
+    double length = 0.5 * fmLength(along), reach = c->radius * (1 + FM_TOUCH_MARGIN);
+    fmVec3 half = fmVec(length + reach, reach, reach);
     fmMat3 axes = fmIdentity();
-    if (half > 0) {
+    if (length > 0) {
         axes.row[0] = fmNormalize(along);
         axes.row[1] = fmAnyTangent(axes.row[0]);
         axes.row[2] = fmCross(axes.row[0], axes.row[1]);
     }
-    fmTouchedFaces near;
-    fmTouchFind(target, centre, &axes, fmVec(half + reach, reach, reach), capsuleTouches, c, &near);
-
-    fmSpots spots = {.count = 0, .reach = FM_CAPSULE_SPOT * c->radius};
-    bool inside[2] = {false, false};
-    for (int k = 0; k < 2; ++k)
-        inside[k] = near.count > 0 ? !fmBallSpots(target, &near, c->end[k], c->radius, &spots)
-                                   : fmTouchInside(target, c->end[k]);
-    addEdges(target, &near, c, &spots);
-    WayOut out = findWayOut(target, &near, c, inside);
-    if (out.face >= 0) {
-        dropAgainst(&spots, out.normal);
-        addWayOut(c, &out, &spots);
+    Found found = {.spots.reach = FM_CAPSULE_SPOT * c->radius,
+                   .out = {.face = -1, .depth = INFINITY}};
+    if (fmTouchWantsFaces(target)) {
+        fmTouchedFaces near;
+        fmTouchFind(target, centre, &axes, half, capsuleTouches, c, &near);
+        addTouched(target, &near, c, &found);
+        fmTouchRelease(&near);
+    } else {
+        searchTree(target, c, centre, &axes, half, &found);
     }
-    fmTouchRelease(&near);
 
-    int count = fmReduceContacts(spots.contacts, spots.count,
+    for (int k = 0; k < 2; ++k)
+        if (found.inside[k] || (!found.touched && fmTouchInside(target, c->end[k])))
+            tryExit(target, c, k, &found.nearest[k], &found.out);
+    if (found.out.face >= 0) {
+        dropAgainst(&found.spots, found.out.normal);
+        addWayOut(c, &found.out, &found.spots);
+    }
+    int count = fmReduceContacts(found.spots.contacts, found.spots.count,
                                  limit < FM_CAPSULE_CONTACTS ? limit : FM_CAPSULE_CONTACTS);
     for (int i = 0; i < count; ++i)
-        contacts[i] = spots.contacts[i];
+        contacts[i] = found.spots.contacts[i];
     return count;
 }

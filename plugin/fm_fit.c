@@ -283,3 +283,14 @@ fmMat3 fmCloudFrame(const fmCloud *cloud)
     fmMat3 clean = CleanFrame(&best.frame);
     return IsRotation(&clean) ? clean : axes;
 }
+
+fmMat3 fmCloudFrameNear(const fmCloud *cloud, const fmMat3 *before)
+{
+    Corners corners = CollectCorners(cloud);
+    fmMat3 principal = PrincipalFrame(cloud);
+    Best best = {*before, INFINITY};
+    TryFrame(&corners, before, &best);
+    TryFrame(&corners, &principal, &best);
+    fmMat3 clean = CleanFrame(&best.frame);
+    return IsRotation(&clean) ? clean : fmIdentity();
+}

@@ -40,12 +40,8 @@ static fmPartnerCollider *const partners[dFirstUserClass] = {
 
 /* Each frees what its module keeps for the calling thread. */
 static void (*const releasers[])(void) = {
-    fmPartnerReleaseScratch,
-    fmMeshMeshReleaseScratch,
-    fmMeshPairReleaseScratch,
-    fmPlaneReleaseScratch,
-    fmPartnersReleaseScratch,
-    fmCullReleaseScratch,
+    fmPartnerReleaseScratch, fmMeshMeshReleaseScratch, fmMeshPairReleaseScratch,
+    fmPlaneReleaseScratch,   fmPartnersReleaseScratch, fmCullReleaseScratch,
 };
 
 static void releaseThreadScratch(void)
@@ -160,12 +156,17 @@ static void computeAabb(dGeomID g, dReal aabb[6])
     }
 }
 
+static double sumAbs(fmVec3 v)
+{
+    return fabs(v.x) + fabs(v.y) + fabs(v.z);
+}
+
 /* Do the projections of the two boxes on u stay apart? Not for a u without direction, nor for a box
  * without bounds: comparisons with NaN are false. */
 static bool apart(const WorldBox *a, const WorldBox *b, fmVec3 u)
 {
     double distance = fabs(fmDot(u, a->centre) - fmDot(u, b->centre));
-    double slack = BOX_ROUNDING * fmLength(u) * (fmMaxAbs(a->centre) + fmMaxAbs(b->centre));
+    double slack = BOX_ROUNDING * sumAbs(u) * (sumAbs(a->centre) + sumAbs(b->centre));
     return distance > (reach(a, u) + reach(b, u)) * (1 + BOX_ROUNDING) + slack;
 }
 
@@ -176,60 +177,60 @@ static const fmCullData *cullDataOf(const fmGeom *geom, int stage)
     return usable && geom->data->cull.ready ? &geom->data->cull : NULL;
 }
 
-/* Do the support planes tell the mesh from its partner: another mesh, or whatever is in the box? A
- * space asks both meshes of a pair; one of them looks. */
-static bool supportsApart(const fmGeom *geom, const fmPose *pose, dGeomID other, const fmBox *box)
+static bool countTold(bool told)
 {
-    const fmCullData *mine = cullDataOf(geom, dFastMeshCullSpm);
-    if (!mine)
-        return false;
-    const fmGeom *partner = fmGeomOf(other);
-    bool told;
-    if (partner) {
-        const fmCullData *his = cullDataOf(partner, dFastMeshCullSpm);
-        if (!his || geom->serial < partner->serial)
-            return false;
-        fmPose hisPose = fmGeomPose(other, &partner->data->mesh);
-        fmPose relative = fmRelativePose(pose, &hisPose);
-        double slack = BOX_ROUNDING * (fmMaxAbs(pose->t) + fmMaxAbs(hisPose.t));
-        told = fmSpmRootsApart(&mine->root, &his->root, &relative, slack, FM_SPMROOT_STEPS, NULL);
-    } else {
-        told = fmSpmRootApartFromBox(&mine->root, pose, box, FM_SPMROOT_STEPS);
-    }
     fmStats.spmTests += 1;
     fmStats.spmRejects += told;
     return told;
 }
 
-/* Asked by spaces when the boxes overlap, before the near callback: the tree's root against the
- * partner's box, or against the plane itself; then the support planes. */
+/* Do the support planes tell two meshes apart? */
+static bool meshesApart(dGeomID g1, const fmGeom *geom1, const fmCullData *cull1, dGeomID g2,
+                        const fmGeom *geom2, const fmCullData *cull2)
+{
+    fmPose pose1 = fmGeomPose(g1, &geom1->data->mesh), pose2 = fmGeomPose(g2, &geom2->data->mesh);
+    double slack = BOX_ROUNDING * (sumAbs(pose1.t) + sumAbs(pose2.t));
+    return countTold(
+        fmSpmRootsApart(&cull1->root, &pose1, &cull2->root, &pose2, slack, FM_SPMROOT_STEPS, NULL));
+}
+
+/* Asked by spaces when the boxes overlap, before the near callback. For two meshes the support planes of
+ * both, once, although a space asks either; what they do not tell apart dCollide does, whose first step
+ * is the trees' roots. For others the tree's root against the partner's box, or against the plane
+ * itself; then the support planes. */
 static int testAabb(dGeomID g, dGeomID other, dReal aabb[6])
 {
     const fmGeom *geom = dGeomGetClassData(g);
     if (!geom->data || !geom->data->built)
         return 0;
-    fmPose pose = fmGeomPose(g, &geom->data->mesh);
-    WorldBox mine = rootBox(&geom->data->tree, &pose);
+    const fmGeom *partner = fmGeomOf(other);
+    const fmCullData *mine = cullDataOf(geom, dFastMeshCullSpm);
+    const fmCullData *his = partner ? cullDataOf(partner, dFastMeshCullSpm) : NULL;
+    if (mine && his)
+        return geom->serial < partner->serial || !meshesApart(g, geom, mine, other, partner, his);
 
+    fmPose pose = fmGeomPose(g, &geom->data->mesh);
+    WorldBox root = rootBox(&geom->data->tree, &pose);
     if (dGeomGetClass(other) == dPlaneClass) {
         dVector4 plane;
         dGeomPlaneGetParams(other, plane);
         fmVec3 n = fmVec(plane[0], plane[1], plane[2]);
-        double slack = BOX_ROUNDING * (fmMaxAbs(mine.centre) + fabs(plane[3]));
-        return !(fmDot(n, mine.centre) - plane[3] > reach(&mine, n) * (1 + BOX_ROUNDING) + slack);
+        double slack = BOX_ROUNDING * (fmMaxAbs(root.centre) + fabs(plane[3]));
+        return !(fmDot(n, root.centre) - plane[3] > reach(&root, n) * (1 + BOX_ROUNDING) + slack);
     }
 
     fmBox box = {{aabb[0], aabb[2], aabb[4]}, {aabb[1], aabb[3], aabb[5]}};
     fmVec3 half = fmBoxHalf(&box);
-    WorldBox his = {fmBoxCenter(&box), {{half.x, 0, 0}, {0, half.y, 0}, {0, 0, half.z}}};
+    WorldBox boxed = {fmBoxCenter(&box), {{half.x, 0, 0}, {0, half.y, 0}, {0, 0, half.z}}};
     for (int i = 0; i < 3; ++i) {
-        /* his axes are the world's, which the space has tried; mine and the products are left */
-        fmVec3 e = mine.edge[i];
-        if (apart(&mine, &his, e) || apart(&mine, &his, fmVec(0, -e.z, e.y)) ||
-            apart(&mine, &his, fmVec(e.z, 0, -e.x)) || apart(&mine, &his, fmVec(-e.y, e.x, 0)))
+        /* its axes are the world's, which the space has tried; mine and the products are left */
+        fmVec3 e = root.edge[i];
+        if (apart(&root, &boxed, e) || apart(&root, &boxed, fmVec(0, -e.z, e.y)) ||
+            apart(&root, &boxed, fmVec(e.z, 0, -e.x)) || apart(&root, &boxed, fmVec(-e.y, e.x, 0)))
             return 0;
     }
-    return !supportsApart(geom, &pose, other, &box);
+    return !mine || partner ||
+           !countTold(fmSpmRootApartFromBox(&mine->root, &pose, &box, FM_SPMROOT_STEPS));
 }
 
 /* ---- registration ---------------------------------------------------------------------------- */

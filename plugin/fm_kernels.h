@@ -58,6 +58,24 @@ typedef struct fmPlaneQuery {
     float length; /* of normal, or more */
 } fmPlaneQuery;
 
+/* Distances from a point. With M = radius of the leaf + distance of the point from its origin, corners
+ * seen from the point are off by 3 u M and a place on a side by sqrt(8 u M radius) at most (a short
+ * side may point anywhere, but is no longer than that): squared distances are off by less than
+ * 128 u M^2. Volumes and areas as above. */
+#define FM_DISTANCE_SLACK 0x1p-17f
+
+/* A point relative to the origin of the node or leaf. */
+typedef struct fmPointQuery {
+    float at[3];
+    float spread; /* added to M, so that its slack covers the subtraction in double as well */
+} fmPointQuery;
+
+/* Where a point is nearest to the triangles of a leaf. */
+typedef struct fmLeafFeet {
+    float distanceSq[FM_LANES];   /* not above the true one; not a number when out of a float's range */
+    uint8_t side[3], corner[3]; /* bit i: surely between the ends of that side, or at that corner */
+} fmLeafFeet;
+
 /* One tree of a pair: what takes its points to the other's frame, in double and, turned into
  * columns of floats with a zero below, for directions. */
 typedef struct fmPairSide {
@@ -102,6 +120,10 @@ typedef struct fmKernels {
     unsigned (*segmentLeaf)(const fmLeaf8 *leaf, const fmSegmentQuery *segment);
     unsigned (*planeNode)(const fmNode8 *node, const fmPlaneQuery *plane);
     unsigned (*planeLeaf)(const fmLeaf8 *leaf, const fmPlaneQuery *plane);
+    /* distanceSq[i]: not above the squared distance of the point from lane i's box; not a number when
+     * out of a float's range */
+    void (*pointNode)(const fmNode8 *node, const fmPointQuery *point, float distanceSq[FM_LANES]);
+    void (*pointLeaf)(const fmLeaf8 *leaf, const fmPointQuery *point, fmLeafFeet *feet);
 } fmKernels;
 
 extern const fmKernels fmKernelsScalar;
@@ -109,6 +131,16 @@ extern const fmKernels fmKernelsScalar;
 extern const fmKernels fmKernelsSse;
 extern const fmKernels fmKernelsAvx2;
 #endif
+
+/* By the time a child comes off a query's stack it should be in the cache. */
+static inline void fmPrefetchChild(const fmTree *tree, int32_t child)
+{
+    const char *block =
+        child >= 0 ? (const char *)&tree->nodes[child] : (const char *)&tree->leaves[~child];
+    size_t bytes = child >= 0 ? sizeof(fmNode8) : sizeof(fmLeaf8);
+    for (size_t i = 0; i < bytes; i += 64)
+        __builtin_prefetch(block + i);
+}
 
 /* The table in use. */
 const fmKernels *fmKernelsCurrent(void);

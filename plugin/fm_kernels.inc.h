@@ -17,6 +17,7 @@
 #define MIN PASTE(fmMin, FM_WIDTH)
 #define MAX PASTE(fmMax, FM_WIDTH)
 #define SQRT PASTE(fmSqrt, FM_WIDTH)
+#define SELECT PASTE(fmSelect, FM_WIDTH)
 #define BITS PASTE(fmBits, FM_WIDTH)
 #define GROUP_BITS ((1u << FM_WIDTH) - 1)
 #define INLINE static inline __attribute__((always_inline))
@@ -516,7 +517,8 @@ static unsigned PlaneLeaf(const fmLeaf8 *leaf, const fmPlaneQuery *plane)
     return in & ((1u << leaf->count) - 1);
 }
 
+#include "fm_distance.inc.h"
 #include "fm_pairs.inc.h"
 
-const fmKernels FM_TABLE = {WalkPairs,   MeetPairs,   BoxNode,   BoxLeaf,
-                            SegmentNode, SegmentLeaf, PlaneNode, PlaneLeaf};
+const fmKernels FM_TABLE = {WalkPairs,   MeetPairs, BoxNode,   BoxLeaf,   SegmentNode,
+                            SegmentLeaf, PlaneNode, PlaneLeaf, PointNode, PointLeaf};

@@ -101,7 +101,7 @@ static bool WayOutOfSolid(const fmSurface *outer, const fmMesh *inner, const fmP
                        .context = outer->context};
     fmVec3 centre = innerInOuter->t, n;
     fmFoot foot;
-    if (!fmTouchExit(&target, centre, 0.5 * inner->size, &foot, &n))
+    if (!fmTouchExit(&target, centre, 0.5 * inner->size, NULL, &foot, &n))
         return false;
     fmVec3 local = fmUnrotate(&innerInOuter->r, n);
     double back = 0;

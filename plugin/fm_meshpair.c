@@ -208,8 +208,8 @@ int fmCollideSides(fmSide *first, fmSide *second, int flags, dContactGeom *conta
     bool swapped = isReference(first, second);
     fmSide *a = swapped ? second : first, *b = swapped ? first : second;
     fmPose aInB = fmRelativePose(&a->pose, &b->pose);
-    fmSideFace(a, b->pose.t, 0.5 * b->mesh->size);
-    fmSideFace(b, a->pose.t, 0.5 * a->mesh->size);
+    fmSideFace(a, b->pose.t);
+    fmSideFace(b, a->pose.t);
     reportFaces(a, b, &aInB);
 
     fmTwist twistA = fmSideTwist(a), twistB = fmSideTwist(b);

@@ -38,12 +38,12 @@ static void turn(fmSide *side)
     side->turned = true;
 }
 
-void fmSideFace(fmSide *side, fmVec3 centre, double extent)
+void fmSideFace(fmSide *side, fmVec3 centre)
 {
     if (side->state->sides != dFastMeshTwoSided)
         return;
     fmTarget target = {.mesh = side->mesh, .tree = side->tree};
-    if (!fmTouchInFront(&target, fmUntransform(&side->pose, centre), extent))
+    if (!fmTouchInFront(&target, fmUntransform(&side->pose, centre)))
         turn(side);
 }
 

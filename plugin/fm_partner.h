@@ -28,9 +28,9 @@ typedef struct fmSide {
 bool fmSideOf(dGeomID mesh, dGeomID other, fmSide *side);
 
 /* A two-sided surface pushes to the side a partner's centre (in the world) is on: when that is behind, the
- * side becomes that of the mesh turned inside out. `extent` is half the partner's size. Of other geoms
+ * side becomes that of the mesh turned inside out. Of other geoms
  * nothing changes. */
-void fmSideFace(fmSide *side, fmVec3 centre, double extent);
+void fmSideFace(fmSide *side, fmVec3 centre);
 
 /* Where points of the mesh are in the world when the geom is at its present place. */
 fmPose fmGeomPose(dGeomID g, const fmMesh *mesh);

@@ -36,15 +36,16 @@ static fmVec3 velocityAt(dBodyID body, fmVec3 p)
     return fmVec(v[0], v[1], v[2]);
 }
 
-/* The mesh as the shapes below see it; `centre` of the partner is in the world, `extent` its half size. */
-static fmTarget targetOf(fmSide *side, fmVec3 centre, double extent)
+/* The mesh as the shapes below see it; `centre` of the partner is in the world. */
+static fmTarget targetOf(fmSide *side, fmVec3 centre)
 {
-    fmSideFace(side, centre, extent);
+    fmSideFace(side, centre);
     fmVec3 motion = fmSub(velocityAt(dGeomGetBody(side->other), centre),
                           velocityAt(dGeomGetBody(side->geom), centre));
     return (fmTarget){
         .mesh = side->mesh,
         .tree = side->tree,
+        .turned = side->turned,
         .solid = side->state->sides == dFastMeshSolid,
         .motion = fmIsFinite(motion) ? fmUnrotate(&side->pose.r, motion) : fmVec(0, 0, 0),
         .touched = fmSideWantsFaces(side) ? reportTouched : NULL,
@@ -81,7 +82,7 @@ int fmCollideSphere(dGeomID mesh, dGeomID other, int flags, dContactGeom *contac
     double radius = dGeomSphereGetRadius(other);
     if (!fmSideOf(mesh, other, &side) || !fmIsFinite(centre) || !(radius > 0))
         return 0;
-    fmTarget target = targetOf(&side, centre, radius);
+    fmTarget target = targetOf(&side, centre);
     fmContact found[FM_ROUND_CONTACTS];
     int count =
         fmBallMesh(&target, fmUntransform(&side.pose, centre), radius, roundLimit(flags), found);
@@ -96,7 +97,7 @@ int fmCollideCapsule(dGeomID mesh, dGeomID other, int flags, dContactGeom *conta
     fmVec3 centre = positionOf(other), half = fmScale(axisOf(other), 0.5 * length);
     if (!fmSideOf(mesh, other, &side) || !fmIsFinite(centre) || !fmIsFinite(half) || !(radius > 0))
         return 0;
-    fmTarget target = targetOf(&side, centre, 0.5 * length + radius);
+    fmTarget target = targetOf(&side, centre);
     fmCapsule capsule = {{fmUntransform(&side.pose, fmSub(centre, half)),
                           fmUntransform(&side.pose, fmAdd(centre, half))},
                          radius};
@@ -114,7 +115,7 @@ int fmCollideCylinder(dGeomID mesh, dGeomID other, int flags, dContactGeom *cont
     if (!fmSideOf(mesh, other, &side) || !fmIsFinite(centre) || !fmIsFinite(axis) ||
         !(radius > 0) || !(length > 0))
         return 0;
-    fmTarget target = targetOf(&side, centre, fmax(0.5 * length, radius));
+    fmTarget target = targetOf(&side, centre);
     fmCylinder cylinder =
         fmCylinderMake(fmUntransform(&side.pose, centre),
                        fmNormalize(fmUnrotate(&side.pose.r, axis)), radius, 0.5 * length);

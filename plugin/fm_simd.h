@@ -55,6 +55,12 @@ static inline unsigned fmBits1(fmMask1 m)
     return (unsigned)m;
 }
 
+/* a where the mask is set, else b. */
+static inline float fmSelect1(fmMask1 m, float a, float b)
+{
+    return m ? a : b;
+}
+
 /* Four lanes. A mask has all bits of a lane set or none. */
 typedef float fmFloat4 __attribute__((vector_size(16)));
 typedef int32_t fmMask4 __attribute__((vector_size(16)));
@@ -74,6 +80,11 @@ static inline void fmStore4(float *p, fmFloat4 a)
 static inline fmFloat4 fmAbs4(fmFloat4 a)
 {
     return (fmFloat4)((fmMask4)a & 0x7fffffff);
+}
+
+static inline fmFloat4 fmSelect4(fmMask4 m, fmFloat4 a, fmFloat4 b)
+{
+    return (fmFloat4)((m & (fmMask4)a) | (~m & (fmMask4)b));
 }
 
 #if FM_SIMD_X86
@@ -128,6 +139,11 @@ static inline void fmStore8(float *p, fmFloat8 a)
 static inline fmFloat8 fmAbs8(fmFloat8 a)
 {
     return (fmFloat8)((fmMask8)a & 0x7fffffff);
+}
+
+static inline fmFloat8 fmSelect8(fmMask8 m, fmFloat8 a, fmFloat8 b)
+{
+    return (fmFloat8)((m & (fmMask8)a) | (~m & (fmMask8)b));
 }
 
 static inline fmFloat8 fmMin8(fmFloat8 a, fmFloat8 b)

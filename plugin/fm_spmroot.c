@@ -1,8 +1,14 @@
 #include "fm_spmroot.h"
 
-/* Support values are computed in double and kept in float, rounded up. The weights are rounded too: this
- * many float ulps of the value cover both. */
-#define FM_SUPPORT_ROUND (4 * FLT_EPSILON)
+#include "fm_simd.h"
+
+/* Support values are computed in float: points, directions and the sum of three products are off by an
+ * ulp of the largest coordinate each, ten in all at most; the weights of a lookup, in double, by less.
+ * Guarded by test_spm: "the root table is a bound". */
+#define FM_SUPPORT_ROUND (16 * FLT_EPSILON)
+
+/* Samples along a row, padded to whole vectors. */
+#define ROW_GROUPS ((FM_SPMROOT_SIDE + 3) / 4)
 
 /* Coordinate i = 0..2 of a cube face's own frame: its outward axis, then the two the table runs along.
  * Directions of the table are not normalised: along the outward axis they are 1. */
@@ -18,34 +24,56 @@ static double sampleAt(int i)
     return 2.0 * i / (FM_SPMROOT_SIDE - 1) - 1;
 }
 
+/* The largest values of base + slope * sample along a row, and the least. */
+typedef struct Row {
+    fmFloat4 most[ROW_GROUPS], least[ROW_GROUPS];
+} Row;
+
+static void stretchRow(Row *row, const fmFloat4 samples[ROW_GROUPS], float base, float slope)
+{
+    for (int g = 0; g < ROW_GROUPS; ++g) {
+        fmFloat4 along = samples[g] * slope + base;
+        row->most[g] = fmMax4(row->most[g], along);
+        row->least[g] = fmMin4(row->least[g], along);
+    }
+}
+
+/* One pass over the points fills row j of a cube face and, what is least being the most the other way, the
+ * row opposite to it. */
+static void buildRows(fmSpmRoot *root, const fmVec3 *points, int32_t count, int face, int j,
+                      double round)
+{
+    fmFloat4 samples[ROW_GROUPS] = {0};
+    Row row;
+    for (int g = 0; g < ROW_GROUPS; ++g) {
+        for (int k = 0; k < 4; ++k)
+            samples[g][k] = (float)sampleAt(4 * g + k);
+        row.least[g] = (fmFloat4){INFINITY, INFINITY, INFINITY, INFINITY};
+        row.most[g] = -row.least[g];
+    }
+    for (int32_t p = 0; p < count; ++p)
+        stretchRow(&row, samples,
+                   (float)(faceCoordinate(face, 0, points[p]) +
+                           sampleAt(j) * faceCoordinate(face, 2, points[p])),
+                   (float)faceCoordinate(face, 1, points[p]));
+    const int last = FM_SPMROOT_SIDE - 1;
+    for (int i = 0; i <= last; ++i) {
+        root->support[face][j][i] = (float)((double)row.most[i / 4][i % 4] + round);
+        root->support[face + 1][last - j][last - i] =
+            (float)(round - (double)row.least[i / 4][i % 4]);
+    }
+}
+
 void fmSpmRootBuild(fmSpmRoot *root, const fmVec3 *points, int32_t count)
 {
     fmBox box = fmEmptyBox();
-    double largest = 0;
-    for (int32_t p = 0; p < count; ++p) {
+    for (int32_t p = 0; p < count; ++p)
         fmBoxAdd(&box, points[p]);
-        largest = fmax(largest, fmMaxAbs(points[p]));
-    }
+    double largest = fmLarger(fmMaxAbs(box.lo), fmMaxAbs(box.hi));
     root->center = fmBoxCenter(&box);
-    for (int face = 0; face < 6; ++face) {
-        for (int j = 0; j < FM_SPMROOT_SIDE; ++j) {
-            /* a row at a time: its directions differ in one coordinate only */
-            double most[FM_SPMROOT_SIDE];
-            for (int i = 0; i < FM_SPMROOT_SIDE; ++i)
-                most[i] = -DBL_MAX;
-            for (int32_t p = 0; p < count; ++p) {
-                double row = faceCoordinate(face, 0, points[p]) +
-                             sampleAt(j) * faceCoordinate(face, 2, points[p]);
-                double slope = faceCoordinate(face, 1, points[p]);
-                for (int i = 0; i < FM_SPMROOT_SIDE; ++i) {
-                    double along = row + sampleAt(i) * slope;
-                    most[i] = along > most[i] ? along : most[i];
-                }
-            }
-            for (int i = 0; i < FM_SPMROOT_SIDE; ++i)
-                root->support[face][j][i] = (float)(most[i] + FM_SUPPORT_ROUND * largest);
-        }
-    }
+    for (int face = 0; face < 6; face += 2)
+        for (int j = 0; j < FM_SPMROOT_SIDE; ++j)
+            buildRows(root, points, count, face, j, FM_SUPPORT_ROUND * largest);
 }
 
 double fmSpmRootSupport(const fmSpmRoot *root, fmVec3 d, fmVec3 *point)
@@ -63,9 +91,9 @@ double fmSpmRootSupport(const fmSpmRoot *root, fmVec3 d, fmVec3 *point)
         face = 4 + (d.z < 0);
         major = m.z, u = d.x, v = d.y;
     }
-    const double cells = 0.5 * (FM_SPMROOT_SIDE - 1);
-    u = (u / major + 1) * cells;
-    v = (v / major + 1) * cells;
+    const double cells = 0.5 * (FM_SPMROOT_SIDE - 1), scale = 1 / major;
+    u = (u * scale + 1) * cells;
+    v = (v * scale + 1) * cells;
     int i = (int)u, j = (int)v;
     i = i > FM_SPMROOT_SIDE - 2 ? FM_SPMROOT_SIDE - 2 : i;
     j = j > FM_SPMROOT_SIDE - 2 ? FM_SPMROOT_SIDE - 2 : j;
@@ -86,10 +114,10 @@ double fmSpmRootSupport(const fmSpmRoot *root, fmVec3 d, fmVec3 *point)
     return major * value;
 }
 
-/* What is compared: a against b, or against a box when b is NULL; all in that other side's frame. */
+/* What is compared: a against b, or against a box when b is NULL; poses take them to one frame. */
 typedef struct Rivals {
     const fmSpmRoot *a, *b;
-    const fmPose *aInB;
+    const fmPose *aPose, *bPose;
     fmVec3 center, half; /* of the box */
 } Rivals;
 
@@ -98,48 +126,56 @@ typedef struct Rivals {
 static double reachAlong(const Rivals *rivals, fmVec3 d, fmVec3 *slope)
 {
     fmVec3 p, q;
-    double along = fmSpmRootSupport(rivals->a, fmUnrotate(&rivals->aInB->r, d), &p);
-    along += fmDot(d, rivals->aInB->t);
-    double against;
+    double along = fmSpmRootSupport(rivals->a, fmUnrotate(&rivals->aPose->r, d), &p);
+    p = fmTransform(rivals->aPose, p);
     if (rivals->b) {
-        against = fmSpmRootSupport(rivals->b, fmNeg(d), &q);
+        along += fmSpmRootSupport(rivals->b, fmNeg(fmUnrotate(&rivals->bPose->r, d)), &q);
+        q = fmTransform(rivals->bPose, q);
+        along += fmDot(d, fmSub(rivals->aPose->t, rivals->bPose->t));
     } else {
         fmVec3 h = rivals->half;
         q = fmSub(rivals->center,
                   fmVec(copysign(h.x, d.x), copysign(h.y, d.y), copysign(h.z, d.z)));
-        against = -fmDot(d, q);
+        along += fmDot(d, fmSub(rivals->aPose->t, q));
     }
-    *slope = fmSub(fmTransform(rivals->aInB, p), q);
-    return along + against;
+    *slope = fmSub(p, q);
+    return along;
 }
 
+/* Supports grow with the length of their direction, so none of these is made unit; the sum of its
+ * coordinates stands for the length where more is safe. */
 static bool searchAxis(const Rivals *rivals, double margin, int steps, fmVec3 *axis)
 {
-    fmVec3 to = rivals->b ? rivals->b->center : rivals->center;
-    fmVec3 d = fmNormalize(fmSub(to, fmTransform(rivals->aInB, rivals->a->center)));
-    for (int step = 0; step <= steps && fmMaxAbs(d) > 0; ++step) {
+    fmVec3 to = rivals->b ? fmTransform(rivals->bPose, rivals->b->center) : rivals->center;
+    fmVec3 d = fmSub(to, fmTransform(rivals->aPose, rivals->a->center));
+    for (int step = 0; step <= steps; ++step) {
+        double length = fabs(d.x) + fabs(d.y) + fabs(d.z);
         fmVec3 slope;
-        if (reachAlong(rivals, d, &slope) < -margin) {
+        if (!(length > 0))
+            return false;
+        if (reachAlong(rivals, d, &slope) < -margin * length) {
             if (axis)
-                *axis = d;
+                *axis = fmNormalize(d);
             return true;
         }
         /* mirror d at the plane across the difference of the supporting points (Chung and Wang) */
-        fmVec3 r = fmNormalize(slope);
-        d = fmNormalize(fmAddScaled(d, r, -2 * fmDot(r, d)));
+        double slopeSq = fmLengthSq(slope);
+        if (!(slopeSq > 0))
+            return false;
+        d = fmAddScaled(d, slope, -2 * fmDot(slope, d) / slopeSq);
     }
     return false;
 }
 
-bool fmSpmRootsApart(const fmSpmRoot *a, const fmSpmRoot *b, const fmPose *aInB, double margin,
-                     int steps, fmVec3 *axis)
+bool fmSpmRootsApart(const fmSpmRoot *a, const fmPose *aPose, const fmSpmRoot *b,
+                     const fmPose *bPose, double margin, int steps, fmVec3 *axis)
 {
-    Rivals rivals = {.a = a, .b = b, .aInB = aInB};
+    Rivals rivals = {.a = a, .b = b, .aPose = aPose, .bPose = bPose};
     return searchAxis(&rivals, margin, steps, axis);
 }
 
 bool fmSpmRootApartFromBox(const fmSpmRoot *a, const fmPose *aInBox, const fmBox *box, int steps)
 {
-    Rivals rivals = {.a = a, .aInB = aInBox, .center = fmBoxCenter(box), .half = fmBoxHalf(box)};
+    Rivals rivals = {.a = a, .aPose = aInBox, .center = fmBoxCenter(box), .half = fmBoxHalf(box)};
     return searchAxis(&rivals, 0, steps, NULL);
 }

@@ -30,11 +30,11 @@ double fmSpmRootSupport(const fmSpmRoot *root, fmVec3 d, fmVec3 *point);
  * grows (demos/figures prints it). */
 #define FM_SPMROOT_STEPS 4
 
-/* Is there a direction in which the two are more than `margin` apart? aInB takes a's points to b's frame.
- * On true *axis (when given) is that direction in b's frame, from a to b, of unit length. True is
- * certain, false is not. */
-bool fmSpmRootsApart(const fmSpmRoot *a, const fmSpmRoot *b, const fmPose *aInB, double margin,
-                     int steps, fmVec3 *axis);
+/* Is there a direction in which the two are more than `margin` apart? The poses take their points to one
+ * frame. On true *axis (when given) is that direction in the frame, from a to b, of unit length. True is
+ * certain but for the rounding of the poses, which the margin has to cover; false is not. */
+bool fmSpmRootsApart(const fmSpmRoot *a, const fmPose *aPose, const fmSpmRoot *b,
+                     const fmPose *bPose, double margin, int steps, fmVec3 *axis);
 
 /* The same against a box lo..hi in a's frame, as aabb_test needs it for partners that are no meshes. */
 bool fmSpmRootApartFromBox(const fmSpmRoot *a, const fmPose *aInBox, const fmBox *box, int steps);

@@ -1,6 +1,7 @@
 #include "fm_touch.h"
 
 #include "fm_motion.h"
+#include "fm_nearest.h"
 #include "fm_ray.h"
 
 #include <stdlib.h>
@@ -54,8 +55,12 @@ void fmTouchFind(const fmTarget *target, fmVec3 centre, const fmMat3 *axes, fmVe
     Gather gather = {target, touches, shape, &found->storage, 0};
     fmTreeFaces(target->tree, centre, axes, half, collect, &gather);
 
+    /* the tree hands them over in this order already, unless the leaves lie otherwise */
     int32_t *faces = found->storage.items;
-    if (gather.count > 1)
+    bool ascending = true;
+    for (int i = 1; i < gather.count && ascending; ++i)
+        ascending = faces[i - 1] < faces[i];
+    if (!ascending)
         qsort(faces, (size_t)gather.count, sizeof *faces, compareFaces);
     if (target->touched && gather.count > 0)
         target->touched(target->context, faces, gather.count);
@@ -133,13 +138,20 @@ static fmVec3 opposite(const fmMesh *mesh, int32_t face, const fmEdge *edge)
     return mesh->points[p[0]];
 }
 
+/* Does d go along w by more than rounding? */
+static bool leans(fmVec3 d, fmVec3 w)
+{
+    double along = fmDot(d, w);
+    return along > 0 && along * along > FM_SEAM_COS * FM_SEAM_COS * fmLengthSq(d) * fmLengthSq(w);
+}
+
 /* Does the direction d from the edge lean into the face? */
 static bool leansInto(const fmMesh *mesh, int32_t face, const fmEdge *edge, fmVec3 d)
 {
     fmVec3 a = mesh->points[edge->point[0]], along = fmSub(mesh->points[edge->point[1]], a);
     fmVec3 inward = fmSub(opposite(mesh, face, edge), a);
     inward = fmAddScaled(inward, along, -fmDot(inward, along) / fmLengthSq(along));
-    return fmDot(d, inward) > FM_SEAM_COS * fmLength(d) * fmLength(inward);
+    return leans(d, inward);
 }
 
 /* Is the edge part of a face that counts? */
@@ -165,11 +177,30 @@ bool fmFootIsNearest(const fmTarget *target, const fmTouchedFaces *near, const f
         const fmEdge *edge = &mesh->edges[mesh->pointEdges[i]];
         int32_t other = edge->point[0] == p ? edge->point[1] : edge->point[0];
         fmVec3 along = fmSub(mesh->points[other], mesh->points[p]);
-        if (fmDot(d, along) > FM_SEAM_COS * fmLength(d) * fmLength(along) &&
-            edgeCounts(target, near, edge))
+        if (leans(d, along) && edgeCounts(target, near, edge))
             return false;
     }
     return true;
+}
+
+bool fmFootSurelyBeaten(const fmMesh *mesh, int32_t face, fmTriangleFeature feature, fmVec3 p)
+{
+    fmFoot foot = {.face = face, .feature = feature};
+    int32_t e = fmFootEdge(mesh, &foot), point = fmFootPoint(mesh, &foot);
+    if (e >= 0) {
+        const fmEdge *edge = &mesh->edges[e];
+        int32_t other = edge->face[edge->face[0] == face];
+        return other >= 0 && leansInto(mesh, other, edge, fmSub(p, mesh->points[edge->point[0]]));
+    }
+    if (point < 0)
+        return false;
+    fmVec3 corner = mesh->points[point], d = fmSub(p, corner);
+    for (int32_t i = mesh->pointFirstEdge[point]; i < mesh->pointFirstEdge[point + 1]; ++i) {
+        const int32_t *ends = mesh->edges[mesh->pointEdges[i]].point;
+        if (leans(d, fmSub(mesh->points[ends[ends[0] == point]], corner)))
+            return true;
+    }
+    return false;
 }
 
 bool fmFootOnBorder(const fmMesh *mesh, const fmFoot *foot)
@@ -272,44 +303,33 @@ typedef struct Nearest {
     const fmTarget *target;
     fmVec3 centre;
     fmFoot foot;
-    double distanceSq;
 } Nearest;
 
-static bool nearestOf(void *context, const int32_t *faces, int count)
+static double nearestOf(void *context, int32_t face, double limitSq)
 {
     Nearest *n = context;
-    for (int i = 0; i < count; ++i) {
-        fmFoot foot = fmFootOn(n->target->mesh, faces[i], n->centre);
-        double distanceSq = fmDistanceSq(n->centre, foot.point);
-        bool better =
-            distanceSq < n->distanceSq || (distanceSq == n->distanceSq && faces[i] < n->foot.face);
-        if (better && (!n->target->keepFace || n->target->keepFace(n->target->context, faces[i]))) {
-            n->distanceSq = distanceSq;
-            n->foot = foot;
-        }
-    }
-    return true;
+    fmFoot foot = fmFootOn(n->target->mesh, face, n->centre);
+    double distanceSq = fmDistanceSq(n->centre, foot.point);
+    bool first = n->foot.face < 0 || face < n->foot.face;
+    bool better = distanceSq < limitSq || (distanceSq == limitSq && first);
+    if (!better || (n->target->keepFace && !n->target->keepFace(n->target->context, face)))
+        return limitSq;
+    n->foot = foot;
+    return distanceSq;
 }
 
-/* The nearest point of the surface, by boxes of growing size round the centre. */
-static bool nearestSurface(const fmTarget *target, fmVec3 centre, double extent, fmFoot *foot)
+bool fmTouchNearest(const fmTarget *target, fmVec3 p, double reach, fmFoot *foot)
 {
-    Nearest nearest = {.target = target, .centre = centre, .foot.face = -1, .distanceSq = INFINITY};
-    fmMat3 axes = fmIdentity();
-    double all = target->mesh->size + fmMaxAbs(centre);
-    for (double half = fmax(extent, 1e-3 * all);; half *= 2) {
-        fmTreeFaces(target->tree, centre, &axes, fmVec(half, half, half), nearestOf, &nearest);
-        if (nearest.distanceSq <= half * half || half > all)
-            break;
-    }
+    Nearest nearest = {.target = target, .centre = p, .foot.face = -1};
+    fmTreeNearest(target->tree, p, reach * reach, nearestOf, &nearest);
     *foot = nearest.foot;
     return nearest.foot.face >= 0;
 }
 
-bool fmTouchInFront(const fmTarget *target, fmVec3 p, double extent)
+bool fmTouchInFront(const fmTarget *target, fmVec3 p)
 {
     fmFoot foot;
-    return !nearestSurface(target, p, extent, &foot) ||
+    return !fmTouchNearest(target, p, INFINITY, &foot) ||
            fmDot(fmFootNormal(target, &foot), fmSub(p, foot.point)) >= 0;
 }
 
@@ -364,10 +384,13 @@ bool fmTouchPassed(const fmTarget *target, fmVec3 centre, double extent, double 
            leaveSurface(target, centre, extent, depth, foot);
 }
 
-bool fmTouchExit(const fmTarget *target, fmVec3 centre, double extent, fmFoot *foot, fmVec3 *normal)
+bool fmTouchExit(const fmTarget *target, fmVec3 centre, double extent, const fmFoot *nearest,
+                 fmFoot *foot, fmVec3 *normal)
 {
     fmFoot passed;
-    if (!nearestSurface(target, centre, extent, foot))
+    if (nearest)
+        *foot = *nearest;
+    else if (!fmTouchNearest(target, centre, INFINITY, foot))
         return false;
     double depth = extent + sqrt(fmDistanceSq(centre, foot->point));
     if (fmTouchPassed(target, centre, extent, depth, &passed))

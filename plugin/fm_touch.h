@@ -12,6 +12,7 @@
 typedef struct fmTarget {
     const fmMesh *mesh;
     const fmTree *tree;
+    bool turned; /* the mesh is that of the tree with its faces turned round */
     bool solid; /* a shape inside, touching no face, is pushed out as well */
     fmVec3
         motion; /* velocity of the shape against the mesh, length per second; zero when unknown */
@@ -60,6 +61,10 @@ int32_t fmFootPoint(const fmMesh *mesh, const fmFoot *foot);
 bool fmFootIsNearest(const fmTarget *target, const fmTouchedFaces *near, const fmFoot *foot,
                      fmVec3 d);
 
+/* Is it plain that the foot of p on that feature of a face is not nearest? Cheaper than the full question,
+ * for a target that keeps all faces: one neighbour that the surface falls off to is enough. */
+bool fmFootSurelyBeaten(const fmMesh *mesh, int32_t face, fmTriangleFeature feature, fmVec3 p);
+
 /* Does the foot lie on the border of an open mesh? */
 bool fmFootOnBorder(const fmMesh *mesh, const fmFoot *foot);
 
@@ -71,19 +76,32 @@ fmVec3 fmFootNormal(const fmTarget *target, const fmFoot *foot);
  * from the inside of a face, else along d. */
 bool fmFootPush(const fmTarget *target, const fmFoot *foot, fmVec3 d, double radius, fmVec3 *push);
 
-/* The surface a centre inside the mesh should be pushed through: where it came in, when the target's
- * motion says that it did so just now, else the nearest. `extent` is half the size of the shape along
- * any direction, at least; `normal` points outwards. False when no surface was found. */
-bool fmTouchExit(const fmTarget *target, fmVec3 centre, double extent, fmFoot *foot,
-                 fmVec3 *normal);
+/* The point of the surface nearest to p, among the faces that the target keeps; of equals that of the
+ * lowest face. False when there is none within `reach`. */
+bool fmTouchNearest(const fmTarget *target, fmVec3 p, double reach, fmFoot *foot);
+
+/* Are all faces near a shape wanted, because someone is told of them or asked about them? Else only
+ * those that give contacts need be found. */
+static inline bool fmTouchWantsFaces(const fmTarget *target)
+{
+    return target->touched || target->keepFace;
+}
 
 /* Did a shape, `depth` deep in the surface nearest to its centre, go through another one just now, or is it on its
- * way out through one? Then *foot is where. `extent` as below. */
+ * way out through one? Then *foot is where. `extent` as
+ * below. */
 bool fmTouchPassed(const fmTarget *target, fmVec3 centre, double extent, double depth, fmFoot *foot);
 
-/* Is p on the side of the surface that its normals point to? The nearest point of the surface tells;
- * `extent` is about how far away that is. True when there is none. */
-bool fmTouchInFront(const fmTarget *target, fmVec3 p, double extent);
+/* The surface a centre inside the mesh should be pushed through: where it came in, when the target's
+ * motion says that it did so just now, else the nearest, given by the caller who knows it or NULL.
+ * `extent` is half the size of the shape along any direction, at least; `normal` points outwards.
+ * False when no surface was found. */
+bool fmTouchExit(const fmTarget *target, fmVec3 centre, double extent, const fmFoot *nearest,
+                 fmFoot *foot, fmVec3 *normal);
+
+/* Is p on the side of the surface that its normals point to? The nearest point of the surface tells; true
+ * when there is none. */
+bool fmTouchInFront(const fmTarget *target, fmVec3 p);
 
 /* Contacts while they are collected. Those of the same spot and direction are one, the deeper. */
 #define FM_SPOTS_MAX 64

@@ -157,11 +157,13 @@ static bool GiveFaces(const fmLeaf8 *leaf, unsigned in, fmFaceSink *sink, void *
 }
 
 /* Puts the marked children of a node on the stack, the first on top. */
-static int PushChildren(const fmNode8 *node, unsigned in, int32_t *stack, int top)
+static int PushChildren(const fmTree *tree, const fmNode8 *node, unsigned in, int32_t *stack,
+                        int top)
 {
     while (in != 0) {
         int lane = 31 - __builtin_clz(in);
         in &= ~(1u << lane);
+        fmPrefetchChild(tree, node->child[lane]);
         stack[top++] = node->child[lane];
     }
     assert(top <= NODE_STACK);
@@ -199,7 +201,7 @@ void fmTreeFaces(const fmTree *tree, fmVec3 centre, const fmMat3 *axes, fmVec3 h
         ToFloats(fmSub(centre, FromFloats(node->origin)), box.center);
         box.slack = (size + node->radius) * FM_BOX_SLACK + slack;
         fmStats.bvTests += (uint64_t)node->count;
-        top = PushChildren(node, kernels->boxNode(node, &box, farSq), stack, top);
+        top = PushChildren(tree, node, kernels->boxNode(node, &box, farSq), stack, top);
     }
 }
 
@@ -269,8 +271,10 @@ void fmTreeSegment(const fmTree *tree, fmVec3 p, fmVec3 q, fmFaceSink *sink, voi
         CarrySegment(&segment, node->origin);
         fmStats.bvTests += (uint64_t)node->count;
         int count = FarToNear(kernels->segmentNode(node, &segment.query, near), near, lanes);
-        for (int i = 0; i < count; ++i)
+        for (int i = 0; i < count; ++i) {
+            fmPrefetchChild(tree, node->child[lanes[i]]);
             stack[top++] = node->child[lanes[i]];
+        }
         assert(top <= NODE_STACK);
     }
 }
@@ -301,7 +305,7 @@ void fmTreeBelow(const fmTree *tree, fmVec3 n, double d, fmFaceSink *sink, void 
         }
         const fmNode8 *node = &tree->nodes[child];
         fmStats.bvTests += (uint64_t)node->count;
-        top = PushChildren(node, kernels->planeNode(node, &plane), stack, top);
+        top = PushChildren(tree, node, kernels->planeNode(node, &plane), stack, top);
     }
 }
 

@@ -98,6 +98,65 @@ static void StoreLane(fmNode8 *node, int lane, const fmObb *box)
     node->radius = fmaxf(node->radius, RoundUp(fmLength(FromFloats(box->center))));
 }
 
+/* Narrower than this, cosine of 80 degrees, or no cone at all: a wider one tells little. */
+#define LOOK_WIDEST 0.17
+
+/* Rounding of the normals and of the axis. Guarded by test_round: "the search finds what the list finds". */
+#define LOOK_SLACK 1e-6
+
+/* The points of a leaf, each once; returns their number. */
+static int LeafPoints(const fmLeaf8 *leaf, const fmMesh *mesh, int32_t points[3 * FM_LANES])
+{
+    int count = 0;
+    for (int32_t f = leaf->firstFace; f < leaf->firstFace + leaf->count; ++f)
+        for (int corner = 0; corner < 3; ++corner) {
+            int32_t p = mesh->faces[f].point[corner];
+            int i = 0;
+            while (i < count && points[i] != p)
+                ++i;
+            points[i] = p;
+            count += i == count;
+        }
+    return count;
+}
+
+/* The least cosine between the axis and the normals of all faces round a point; -1 at a border, beyond which
+ * nothing is known. */
+static double LeastRound(const fmMesh *mesh, int32_t p, fmVec3 axis)
+{
+    double least = 1;
+    for (int32_t i = mesh->pointFirstEdge[p]; i < mesh->pointFirstEdge[p + 1]; ++i) {
+        const fmEdge *edge = &mesh->edges[mesh->pointEdges[i]];
+        if (mesh->edgeKind[mesh->pointEdges[i]] == FM_EDGE_BORDER)
+            return -1;
+        /* one face of each edge, on the same side seen from the point: all faces round it */
+        least = fmSmaller(least, fmDot(axis, mesh->normals[edge->face[edge->point[0] != p]]));
+    }
+    return least;
+}
+
+static void FitLook(fmLeaf8 *leaf, const fmMesh *mesh)
+{
+    fmVec3 sum = {0, 0, 0};
+    for (int32_t f = leaf->firstFace; f < leaf->firstFace + leaf->count; ++f)
+        sum = fmAdd(sum, mesh->normals[f]);
+    leaf->lookCosine = 0;
+    if (!(fmMaxAbs(sum) > 0))
+        return;
+    fmVec3 scaled = fmScale(sum, INT8_MAX / fmMaxAbs(sum));
+    leaf->look[0] = (int8_t)rint(scaled.x);
+    leaf->look[1] = (int8_t)rint(scaled.y);
+    leaf->look[2] = (int8_t)rint(scaled.z);
+    fmVec3 axis = fmNormalize(fmVec(leaf->look[0], leaf->look[1], leaf->look[2]));
+    int32_t points[3 * FM_LANES];
+    int count = LeafPoints(leaf, mesh, points);
+    double least = 1;
+    for (int i = 0; i < count && least > LOOK_WIDEST; ++i)
+        least = fmSmaller(least, LeastRound(mesh, points[i], axis));
+    if (least > LOOK_WIDEST)
+        leaf->lookCosine = (uint8_t)(UINT8_MAX * (least - LOOK_SLACK)); /* down: the cone opens */
+}
+
 static Subtree FitLeaf(fmLeaf8 *leaf, const fmMesh *mesh)
 {
     Subtree subtree = {fmEmptyCloud(), {leaf->firstFace, leaf->firstFace + leaf->count}};
@@ -105,6 +164,7 @@ static Subtree FitLeaf(fmLeaf8 *leaf, const fmMesh *mesh)
         fmCloudAdd(&subtree.cloud, fmFacePoint(mesh, f, 0), fmFacePoint(mesh, f, 1),
                    fmFacePoint(mesh, f, 2));
     OriginOf(&subtree.cloud, leaf->origin);
+    FitLook(leaf, mesh);
     leaf->radius = 0;
     for (int lane = 0; lane < FM_LANES; ++lane) {
         int32_t face = leaf->firstFace + (lane < leaf->count ? lane : leaf->count - 1);
@@ -119,16 +179,42 @@ static Subtree FitLeaf(fmLeaf8 *leaf, const fmMesh *mesh)
     return subtree;
 }
 
-/* Fits everything under a node, bottom up; only the node's own box is left to its parent. The
- * recursion is at most FM_TREE_MAX_DEPTH deep. */
-static Subtree FitNode(fmTree *tree, const fmMesh *mesh, int32_t index)
+static fmMat3 AxesOf(const fmObb *box)
+{
+    return (fmMat3){{FromFloats(box->axis[0]), FromFloats(box->axis[1]), FromFloats(box->axis[2])}};
+}
+
+static fmObb LaneBox(const fmNode8 *node, int lane)
+{
+    fmObb box;
+    for (int i = 0; i < 3; ++i) {
+        box.center[i] = node->center[i][lane];
+        box.half[i] = node->half[i][lane];
+        for (int k = 0; k < 3; ++k)
+            box.axis[i][k] = node->axis[i][k][lane];
+    }
+    return box;
+}
+
+/* The frame of a box about the cloud; for one that had a box before, a good frame near that. */
+static fmMat3 FrameOf(const fmCloud *cloud, const fmObb *before)
+{
+    if (!before)
+        return fmCloudFrame(cloud);
+    fmMat3 axes = AxesOf(before);
+    return fmCloudFrameNear(cloud, &axes);
+}
+
+/* Fits everything under a node, bottom up; only the node's own box is left to its parent. `moved` tells
+ * that the boxes had frames before. The recursion is at most FM_TREE_MAX_DEPTH deep. */
+static Subtree FitNode(fmTree *tree, const fmMesh *mesh, int32_t index, bool moved)
 {
     fmNode8 *node = &tree->nodes[index];
     Subtree children[FM_LANES], whole = {fmEmptyCloud(), {INT32_MAX, 0}};
     for (int i = 0; i < node->count; ++i) {
         int32_t child = node->child[i];
         children[i] =
-            child >= 0 ? FitNode(tree, mesh, child) : FitLeaf(&tree->leaves[~child], mesh);
+            child >= 0 ? FitNode(tree, mesh, child, moved) : FitLeaf(&tree->leaves[~child], mesh);
         fmCloudMerge(&whole.cloud, &children[i].cloud);
         FaceRange faces = children[i].faces;
         whole.faces.first = faces.first < whole.faces.first ? faces.first : whole.faces.first;
@@ -137,22 +223,28 @@ static Subtree FitNode(fmTree *tree, const fmMesh *mesh, int32_t index)
     OriginOf(&whole.cloud, node->origin);
     node->radius = 0;
     for (int i = 0; i < node->count; ++i) {
-        fmMat3 frame = fmCloudFrame(&children[i].cloud);
+        fmObb before = LaneBox(node, i);
+        fmMat3 frame = FrameOf(&children[i].cloud, moved ? &before : NULL);
         fmObb box = MeasureBox(mesh, children[i].faces, &frame, FromFloats(node->origin));
         StoreLane(node, i, &box);
     }
     return whole;
 }
 
-void fmTreeRefit(fmTree *tree, const fmMesh *mesh)
+static void FitTree(fmTree *tree, const fmMesh *mesh, bool moved)
 {
     assert(tree->faceCount == mesh->faceCount);
     tree->size = mesh->size;
     tree->serial = fmNextSerial();
-    Subtree whole = FitNode(tree, mesh, 0);
-    fmMat3 frame = fmCloudFrame(&whole.cloud);
+    Subtree whole = FitNode(tree, mesh, 0, moved);
+    fmMat3 frame = FrameOf(&whole.cloud, moved ? &tree->root : NULL);
     tree->root = MeasureBox(mesh, whole.faces, &frame, fmVec(0, 0, 0));
     fmSheetsMark(tree, mesh);
+}
+
+void fmTreeRefit(fmTree *tree, const fmMesh *mesh)
+{
+    FitTree(tree, mesh, true);
 }
 
 /* Nodes and leaves with links and face ranges, boxes still to come. */
@@ -212,7 +304,7 @@ int fmTreeBuild(fmTree *tree, fmMesh *mesh, fmSplitRule rule, int leafSize)
         fmTreeFree(&built);
         return status;
     }
-    fmTreeRefit(&built, mesh);
+    FitTree(&built, mesh, false);
     *tree = built;
     return dFastMeshOk;
 }
@@ -229,18 +321,6 @@ size_t fmTreeBytes(const fmTree *tree)
 {
     return (size_t)tree->nodeCount * sizeof(fmNode8) + (size_t)tree->leafCount * sizeof(fmLeaf8) +
            (size_t)tree->faceCount * sizeof *tree->faceSheet;
-}
-
-static fmObb LaneBox(const fmNode8 *node, int lane)
-{
-    fmObb box;
-    for (int i = 0; i < 3; ++i) {
-        box.center[i] = node->center[i][lane];
-        box.half[i] = node->half[i][lane];
-        for (int k = 0; k < 3; ++k)
-            box.axis[i][k] = node->axis[i][k][lane];
-    }
-    return box;
 }
 
 static const char *CheckBox(const fmMesh *mesh, const fmObb *box, fmVec3 origin, FaceRange faces)

@@ -37,6 +37,14 @@ typedef struct fmLeaf8 {
     float radius;    /* no corner is farther from the leaf's origin */
     int32_t firstFace, count;
     int32_t sheet; /* as in a node */
+    /* The faces that share a corner with one of the leaf's, and these, all look within this cone: an axis
+     * of any length, and the cosine of the angle from it in 255ths; 0 when there is no such cone. A
+     * direction from a place of the leaf to a point outside, of which that place is nearest on the
+     * surface round it, lies within the cone as well: the normals of the faces round a corner, joined
+     * by the shortest arcs over its edges, go once round every such direction, and a curve within a
+     * narrow cone goes round nothing outside of it. */
+    int8_t look[3];
+    uint8_t lookCosine;
 } fmLeaf8;
 _Static_assert(sizeof(fmLeaf8) == 320,
                "leaves are most of a tree's memory: measure before growing one");

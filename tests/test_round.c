@@ -4,6 +4,7 @@
 #include "fm_convex.h"
 #include "fm_cylindermesh.h"
 #include "fm_ray.h"
+#include "fm_turned.h"
 #include "meshes.h"
 #include "testing.h"
 
@@ -445,6 +446,103 @@ static void refused_faces_give_no_contact(void)
     CU_ASSERT_EQUAL(wrong, 0);
 }
 
+/* ---- the search against the list of all faces ---- */
+
+static void hearNothing(void *context, const int32_t *faces, int count)
+{
+    (void)context, (void)faces, (void)count;
+}
+
+static bool SameContacts(const fmContact *a, int countA, const fmContact *b, int countB)
+{
+    bool same = countA == countB;
+    for (int i = 0; i < countA && same; ++i)
+        same = a[i].depth == b[i].depth && a[i].face1 == b[i].face1 &&
+               fmDistanceSq(a[i].pos, b[i].pos) == 0 && fmDistanceSq(a[i].normal, b[i].normal) == 0;
+    return same;
+}
+
+/* Balls and capsules about the mesh, in all sizes; every other one close to the surface. Returns how many
+ * answers differ between a target that hears of all touched faces, which are then looked at one by one,
+ * and one that does not, for which the tree is searched. */
+static int Differences(const Scene *scene, fmTarget target, uint64_t *seed, int rounds, int *hits)
+{
+    fmTarget hearing = target;
+    hearing.touched = hearNothing;
+    double size = scene->mesh.size;
+    int differ = 0;
+    for (int i = 0; i < rounds; ++i) {
+        fmVec3 at = RandomVec(seed, .6 * size);
+        if (i % 2) {
+            int32_t face = (int32_t)TestRandom(seed, 0, scene->mesh.faceCount - 1e-9);
+            at = fmAddScaled(fmFacePoint(&scene->mesh, face, i % 3), RandomVec(seed, 1),
+                             TestRandom(seed, 0, .1 * size));
+        }
+        double radius = size * pow(10, TestRandom(seed, -3, -.5));
+        fmCapsule capsule = {{at, fmAdd(at, RandomVec(seed, 3 * radius))}, radius};
+        fmContact searched[CONTACTS_MAX], listed[CONTACTS_MAX];
+        int counts[2];
+        if (i % 4 < 2) {
+            counts[0] = fmBallMesh(&target, at, radius, CONTACTS_MAX, searched);
+            counts[1] = fmBallMesh(&hearing, at, radius, CONTACTS_MAX, listed);
+        } else {
+            counts[0] = fmCapsuleMesh(&target, &capsule, CONTACTS_MAX, searched);
+            counts[1] = fmCapsuleMesh(&hearing, &capsule, CONTACTS_MAX, listed);
+        }
+        *hits += counts[1] > 0;
+        differ += !SameContacts(searched, counts[0], listed, counts[1]);
+    }
+    return differ;
+}
+
+/* Would notice a leaf, a face or an edge left out by the distances in floats, by the cones of the leaves
+ * or by the features that are taken for sure. */
+static void search_finds_what_the_list_finds(void)
+{
+    static const double kScales[] = {1, 1e-3, 1e3};
+    static const char *const kFiles[] = {"fandisk.obj", "bunny_open.obj", "suzanne.obj"};
+    uint64_t seed = 47;
+    fmSimd before = fmSimdCurrent();
+    for (int m = 0; m < 5 + (int)FM_COUNT_OF(kFiles); ++m)
+        for (size_t k = 0; k < FM_COUNT_OF(kScales); ++k) {
+            TestMesh source;
+            if (m >= 5 && !TestMeshRead(&source, kFiles[m - 5]))
+                continue;
+            if (m < 5)
+                source = m == 0   ? TestMeshSphere(1, 40, 30)
+                         : m == 1 ? TestMeshTorus(1, .4, 40, 20)
+                         : m == 2 ? TestMeshL()
+                         : m == 3 ? TestMeshGrid(2, 16)
+                                  : TestMeshSphere(1, 60, 40);
+            if (m == 4)
+                TestMeshKnob(&source, .3);
+            TestMeshPlace(&source, kScales[k], fmVec(0, 0, 0));
+            Scene scene;
+            MakeScene(&scene, source);
+            fmTurned turned;
+            if (fmTurnedMake(&turned, &scene.mesh) != 0)
+                abort();
+            for (int mode = 0; mode < 4; ++mode) {
+                fmTarget target = scene.target;
+                target.solid = mode == 3;
+                if (mode == 2) {
+                    target.mesh = &turned.mesh;
+                    target.turned = true;
+                }
+                int hits = 0;
+                fmSimdSelect((fmSimd)(mode % 3));
+                int differ = Differences(&scene, target, &seed, k == 0 ? 1500 : 300, &hits);
+                if (differ > 0)
+                    printf("[mesh %d, scale %g, mode %d: %d differ] ", m, kScales[k], mode, differ);
+                CU_ASSERT_EQUAL(differ, 0);
+                CU_ASSERT(hits > (k == 0 ? 300 : 60));
+            }
+            fmTurnedFree(&turned);
+            FreeScene(&scene);
+        }
+    fmSimdSelect(before);
+}
+
 int main(void)
 {
     static const TestRow tests[] = {
@@ -461,6 +559,7 @@ int main(void)
         {"cylinder: depth is the least", cylinder_depth_is_the_least},
         {"cylinder: both walls of a niche", cylinder_in_a_niche},
         {"refused faces give no contact", refused_faces_give_no_contact},
+        {"the search finds what the list finds", search_finds_what_the_list_finds},
     };
     MakeScene(&box, TestMeshBox(1, 1, 1, 4));
     MakeScene(&needleBox, TestMeshBox(1.2, .8, .2, 1));

@@ -243,12 +243,13 @@ static void root_tables_never_err(void)
     fmSpmRootBuild(&b, meshB.points, meshB.pointCount);
     uint64_t seed = 4;
     int32_t pairs[1][2];
+    const fmPose here = {fmIdentity(), {0, 0, 0}};
     int apart = 0, told = 0, toldBox = 0, apartBox = 0;
     for (int i = 0; i < LongRun(400, 20000); ++i) {
         fmPose aInB = RandomPose(&seed, 1.8);
         bool hit = BruteForcePairs(&meshA, &meshB, &aInB, pairs, 1) > 0;
         fmVec3 axis;
-        bool tells = fmSpmRootsApart(&a, &b, &aInB, 0, FM_SPMROOT_STEPS, &axis);
+        bool tells = fmSpmRootsApart(&a, &aInB, &b, &here, 0, FM_SPMROOT_STEPS, &axis);
         CU_ASSERT(!(tells && hit));
         apart += !hit;
         told += tells;
@@ -265,7 +266,7 @@ static void root_tables_never_err(void)
             lo = fmin(lo, fmDot(axis, meshB.points[p]));
         CU_ASSERT(!tells || lo > hi);
         if (tells) /* wider than the gap: no longer apart along this axis, nor along any other */
-            CU_ASSERT(!fmSpmRootsApart(&a, &b, &aInB, 10, FM_SPMROOT_STEPS, NULL));
+            CU_ASSERT(!fmSpmRootsApart(&a, &aInB, &b, &here, 10, FM_SPMROOT_STEPS, NULL));
         bool tellsBox = fmSpmRootApartFromBox(&a, &aInB, &box, FM_SPMROOT_STEPS);
         CU_ASSERT(!(tellsBox && boxHit));
         toldBox += tellsBox;

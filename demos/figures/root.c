@@ -55,8 +55,9 @@ void FigureRoot(void)
                 fmBvMove(&frame, fmBvVolume(&tree[p->mesh[0]], 0), &moved);
                 apart = !fmBvOverlap(&frame, &moved, fmBvVolume(&tree[p->mesh[1]], 0));
             } else {
-                apart = fmSpmRootsApart(&root[p->mesh[0]], &root[p->mesh[1]], &p->aInB, 0, steps[s],
-                                        NULL);
+                const fmPose here = {fmIdentity(), {0, 0, 0}};
+                apart = fmSpmRootsApart(&root[p->mesh[0]], &p->aInB, &root[p->mesh[1]], &here, 0,
+                                        steps[s], NULL);
             }
             misses += !p->touching;
             told += apart && !p->touching;
