@@ -1061,12 +1061,33 @@ static int FindWalls(const Patch *patch, fmVec3 ways[FM_MAX_WALLS])
     return count;
 }
 
+/* Points that are nearest to a wall on which nothing rests flat, pushed out through it. */
+static void PointsOnWalls(const Patch *patch, const fmVec3 *ways, const bool *bare, int count, SpotList *list)
+{
+    const fmContour *c = patch->contour;
+    for (int side = 0; side < 2; ++side) {
+        fmRange range = patch->region->points[side];
+        int32_t step = range.count / (FM_WRAP_POINTS / 2) + 1;
+        for (int32_t i = 0; i < range.count; i += step) {
+            Spot spot;
+            int32_t point = FM_ITEMS(int32_t, c->points)[range.first + i];
+            if (!NearestFaceSpot(patch, side, fmContourPoint(c, side, point), &spot))
+                continue;
+            for (int w = 0; w < count; ++w)
+                if (bare[w] && fmDot(spot.normal, ways[w]) > FM_FLAT_COS) {
+                    AddSpot(list, &spot);
+                    break;
+                }
+        }
+    }
+}
+
 /* Spots on each wall, along its own way: the corners of what rests flat on it, else the points nearest to it.
  * False, and no spots, when fewer than two walls have any: then the region is in no valley. */
 static bool WallSpots(const Patch *patch, SpotList *list, double *deepest)
 {
-    const fmContour *c = patch->contour;
     fmVec3 ways[FM_MAX_WALLS];
+    bool bare[FM_MAX_WALLS], anyBare = false;
     int count = FindWalls(patch, ways), held = 0;
     if (count < 2)
         return false;
@@ -1077,24 +1098,23 @@ static bool WallSpots(const Patch *patch, SpotList *list, double *deepest)
         wall.view.v = fmCross(ways[w], wall.view.u);
         int before = list->count;
         FlatSpots(&wall, list);
-        for (int side = 0; side < 2 && list->count == before; ++side) {
-            fmRange range = patch->region->points[side];
-            int32_t step = range.count / FM_WRAP_POINTS + 1;
-            for (int32_t i = 0; i < range.count; i += step) {
-                Spot spot;
-                int32_t point = FM_ITEMS(int32_t, c->points)[range.first + i];
-                if (NearestFaceSpot(patch, side, fmContourPoint(c, side, point), &spot) &&
-                    fmDot(spot.normal, ways[w]) > FM_FLAT_COS)
-                    AddSpot(list, &spot);
-            }
-        }
-        /* a wall that takes a longer way than the whole region does is one to go past, not to rest on */
-        for (int i = before; i < list->count;)
-            if (list->items[i].depth > patch->width)
-                list->items[i] = list->items[--list->count];
-            else
-                ++i;
-        held += list->count > before;
+        bare[w] = list->count == before;
+        anyBare = anyBare || bare[w];
+    }
+    if (anyBare)
+        PointsOnWalls(patch, ways, bare, count, list);
+
+    /* a wall that takes a longer way than the whole region does is one to go past, not to rest on */
+    int kept = 0;
+    for (int i = 0; i < list->count; ++i)
+        if (list->items[i].depth <= patch->width)
+            list->items[kept++] = list->items[i];
+    list->count = kept;
+    for (int w = 0; w < count; ++w) {
+        bool holds = false;
+        for (int i = 0; i < list->count; ++i)
+            holds = holds || fmDot(list->items[i].normal, ways[w]) > FM_FLAT_COS;
+        held += holds;
     }
     if (held < 2)
         list->count = 0;
