@@ -5,7 +5,8 @@
 
 #include "fm_stats.h"
 
-/* Pairs handed over at a time. */
+/* Pairs handed over at a time: one first, for those who want no more, then twice as many each time up to
+ * this. */
 #define FM_PAIR_BATCH 64
 
 /* A depth-first walk keeps at most one waiting pair per level of either tree. */
@@ -64,7 +65,7 @@ typedef struct Walk {
     fmFront *front;                        /* being written, NULL when not wanted */
 
     int32_t pairs[FM_PAIR_BATCH][2];
-    int pairCount;
+    int pairCount, batch;
     dFastMeshStats counted;
 } Walk;
 
@@ -73,13 +74,15 @@ static void flush(Walk *w)
     if (w->pairCount > 0 && !w->ended)
         w->ended = !w->sink(w->context, (const int32_t(*)[2])w->pairs, w->pairCount);
     w->pairCount = 0;
+    if (w->batch < FM_PAIR_BATCH)
+        w->batch *= 2;
 }
 
 static void emit(Walk *w, int32_t faceA, int32_t faceB)
 {
     w->pairs[w->pairCount][0] = faceA;
     w->pairs[w->pairCount][1] = faceB;
-    if (++w->pairCount == FM_PAIR_BATCH)
+    if (++w->pairCount == w->batch)
         flush(w);
 }
 
@@ -446,6 +449,7 @@ void fmBvTreePairs(const fmBvSide *a, const fmBvSide *b, const fmPose *aInB, con
     w.spmNodes[1] = a->spm ? spmNodes(b, query->spmLevels) : 0;
     w.front = NULL;
     w.pairCount = 0;
+    w.batch = 1;
     w.counted = (dFastMeshStats){0};
     startMarks(&w);
     if (query->front)

@@ -22,10 +22,6 @@
  * test. */
 #define AXIS_ROUNDING (4 * FLT_EPSILON)
 
-/* Nothing slower than this, in length units per time unit, counts as receding: in a world of metres
- * and seconds more than gravity gives in ten steps and error correction in one. */
-#define DEFAULT_CULL_TOLERANCE 1.0
-
 /* ---- which collider answers for which partner ------------------------------------------------ */
 
 /* ODE's classes; one without an entry never collides with a mesh. The only user class that gets
@@ -418,7 +414,7 @@ dGeomID dCreateFastMesh(dSpaceID space, dFastMeshDataID Data, dTriCallback *Call
     geom->rayCallback = RayCallback;
     geom->serial = fmNextSerial();
     geom->culling = dFastMeshCullDefault;
-    geom->cullTolerance = DEFAULT_CULL_TOLERANCE;
+    geom->cullTolerance = -1;
     geom->data = Data;
     if (Data)
         fmDataJoin(Data, &geom->user, g);

@@ -16,7 +16,7 @@ typedef struct fmGeom {
     dMatrix4 lastTransform;
     int sides;        /* dFastMeshOneSided and so on */
     int culling;      /* dFastMeshCullVelocity and so on */
-    dReal cullTolerance;
+    dReal cullTolerance; /* of speeds; negative: from the gravity of the body's world */
     unsigned caching; /* bit 1 << class: EnableTC's switches, stored only */
     /* never used again and not 0; the order of creation repeats in every run, unlike addresses */
     uint64_t serial;

@@ -971,8 +971,8 @@ static bool Wraps(const Patch *patch)
            patch->width > FM_WRAP_WAY * fmLength(fmSub(box.hi, box.lo));
 }
 
-/* Pushes a point of mesh `side` out through the nearest of the region's faces of the other mesh. */
-static bool NearestFaceSpot(const Patch *patch, int side, fmVec3 point, Spot *spot)
+/* The nearest of the region's faces of the other mesh to a point of mesh `side`; -1 for none. */
+static int32_t NearestFace(const Patch *patch, int side, fmVec3 point)
 {
     const fmContour *c = patch->contour;
     const fmMesh *other = c->mesh[1 - side];
@@ -996,19 +996,30 @@ static bool NearestFaceSpot(const Patch *patch, int side, fmVec3 point, Spot *sp
             nearest = face;
         }
     }
-    if (nearest < 0)
-        return false;
+    return nearest;
+}
+
+/* The way that a face of the mesh other than `side` pushes a. */
+static fmVec3 FaceWay(const Patch *patch, int side, int32_t face)
+{
+    fmVec3 out = FaceNormal(patch->contour, 1 - side, face);
+    return side == 0 ? out : fmNeg(out);
+}
+
+/* Pushes a point of mesh `side` out through a face of the other. */
+static bool SpotAtFace(const Patch *patch, int side, fmVec3 point, int32_t face, Spot *spot)
+{
+    const fmContour *c = patch->contour;
     /* half way to that face, along its normal, and from there as everywhere */
-    fmVec3 out = FaceNormal(c, 1 - side, nearest);
-    double way = fmDot(out, fmSub(fmContourPoint(c, 1 - side, other->faces[nearest].point[0]), point));
-    View view = {.contour = c, .centre = point, .n = side == 0 ? out : fmNeg(out), .size = patch->view.size};
+    View view = {.contour = c, .centre = point, .n = FaceWay(patch, side, face), .size = patch->view.size};
+    double height = fmDot(view.n, fmSub(fmContourPoint(c, 1 - side, c->mesh[1 - side]->faces[face].point[0]), point));
     view.u = fmAnyTangent(view.n);
     view.v = fmCross(view.n, view.u);
-    view.top = side == 0 ? way : 0;
-    view.bottom = side == 0 ? 0 : -way;
+    view.top = side == 0 ? height : 0;
+    view.bottom = side == 0 ? 0 : height;
     Seen seen = {.view = &view, .count = {-1, -1}, .tolerance = FM_SAME_PLACE * view.size};
-    Candidate half = {.z = side == 0 ? 0.5 * way : -0.5 * way, .owner = -1};
-    return way > 0 && MeasureSpot(&seen, &half, spot);
+    Candidate half = {.z = 0.5 * height, .owner = -1};
+    return (side == 0 ? height : -height) > 0 && MeasureSpot(&seen, &half, spot);
 }
 
 /* Inside points all round, each with a direction of its own. */
@@ -1020,8 +1031,10 @@ static void WrapSpots(const Patch *patch, SpotList *list, double *deepest)
         int32_t step = range.count / (FM_WRAP_POINTS / 2) + 1;
         for (int32_t i = 0; i < range.count; i += step) {
             int32_t point = FM_ITEMS(int32_t, c->points)[range.first + i];
+            fmVec3 p = fmContourPoint(c, side, point);
+            int32_t face = NearestFace(patch, side, p);
             Spot spot;
-            if (!NearestFaceSpot(patch, side, fmContourPoint(c, side, point), &spot))
+            if (face < 0 || !SpotAtFace(patch, side, p, face, &spot))
                 continue;
             AddSpot(list, &spot);
             *deepest = fmLarger(*deepest, spot.depth);
@@ -1061,25 +1074,39 @@ static int FindWalls(const Patch *patch, fmVec3 ways[FM_MAX_WALLS])
     return count;
 }
 
-/* Points that are nearest to a wall on which nothing rests flat, pushed out through it. */
-static void PointsOnWalls(const Patch *patch, const fmVec3 *ways, const bool *bare, int count, SpotList *list)
+/* A wall that takes a longer way than the whole region does is one to go past, not to rest on. */
+static void DropLonger(const Patch *patch, SpotList *list, int first)
+{
+    for (int i = first; i < list->count;)
+        if (list->items[i].depth > patch->width)
+            list->items[i] = list->items[--list->count];
+        else
+            ++i;
+}
+
+/* Spots of the points of one mesh that are nearest to walls which have none yet. */
+static void WallPoints(const Patch *patch, int side, const fmVec3 *ways, int count, bool held[FM_MAX_WALLS],
+                       SpotList *list)
 {
     const fmContour *c = patch->contour;
-    for (int side = 0; side < 2; ++side) {
-        fmRange range = patch->region->points[side];
-        int32_t step = range.count / (FM_WRAP_POINTS / 2) + 1;
-        for (int32_t i = 0; i < range.count; i += step) {
-            Spot spot;
-            int32_t point = FM_ITEMS(int32_t, c->points)[range.first + i];
-            if (!NearestFaceSpot(patch, side, fmContourPoint(c, side, point), &spot))
-                continue;
-            for (int w = 0; w < count; ++w)
-                if (bare[w] && fmDot(spot.normal, ways[w]) > FM_FLAT_COS) {
-                    AddSpot(list, &spot);
-                    break;
-                }
-        }
+    fmRange range = patch->region->points[side];
+    int32_t step = range.count / FM_WRAP_POINTS + 1;
+    bool found[FM_MAX_WALLS] = {false};
+    for (int32_t i = 0; i < range.count; i += step) {
+        fmVec3 p = fmContourPoint(c, side, FM_ITEMS(int32_t, c->points)[range.first + i]);
+        int32_t face = NearestFace(patch, side, p);
+        int w = 0;
+        while (face >= 0 && w < count &&
+               (held[w] || fmDot(FaceWay(patch, side, face), ways[w]) <= FM_FLAT_COS))
+            ++w;
+        Spot spot;
+        if (face < 0 || w == count || !SpotAtFace(patch, side, p, face, &spot) || spot.depth > patch->width)
+            continue;
+        AddSpot(list, &spot);
+        found[w] = true;
     }
+    for (int w = 0; w < count; ++w)
+        held[w] |= found[w];
 }
 
 /* Spots on each wall, along its own way: the corners of what rests flat on it, else the points nearest to it.
@@ -1087,8 +1114,8 @@ static void PointsOnWalls(const Patch *patch, const fmVec3 *ways, const bool *ba
 static bool WallSpots(const Patch *patch, SpotList *list, double *deepest)
 {
     fmVec3 ways[FM_MAX_WALLS];
-    bool bare[FM_MAX_WALLS], anyBare = false;
-    int count = FindWalls(patch, ways), held = 0;
+    bool held[FM_MAX_WALLS] = {false};
+    int count = FindWalls(patch, ways), holding = 0;
     if (count < 2)
         return false;
     for (int w = 0; w < count; ++w) {
@@ -1098,29 +1125,18 @@ static bool WallSpots(const Patch *patch, SpotList *list, double *deepest)
         wall.view.v = fmCross(ways[w], wall.view.u);
         int before = list->count;
         FlatSpots(&wall, list);
-        bare[w] = list->count == before;
-        anyBare = anyBare || bare[w];
+        DropLonger(patch, list, before);
+        held[w] = list->count > before;
     }
-    if (anyBare)
-        PointsOnWalls(patch, ways, bare, count, list);
-
-    /* a wall that takes a longer way than the whole region does is one to go past, not to rest on */
-    int kept = 0;
-    for (int i = 0; i < list->count; ++i)
-        if (list->items[i].depth <= patch->width)
-            list->items[kept++] = list->items[i];
-    list->count = kept;
-    for (int w = 0; w < count; ++w) {
-        bool holds = false;
-        for (int i = 0; i < list->count; ++i)
-            holds = holds || fmDot(list->items[i].normal, ways[w]) > FM_FLAT_COS;
-        held += holds;
-    }
-    if (held < 2)
+    WallPoints(patch, 0, ways, count, held, list);
+    WallPoints(patch, 1, ways, count, held, list);
+    for (int w = 0; w < count; ++w)
+        holding += held[w];
+    if (holding < 2)
         list->count = 0;
     for (int i = 0; i < list->count; ++i)
         *deepest = fmLarger(*deepest, list->items[i].depth);
-    return held >= 2;
+    return holding >= 2;
 }
 
 /* ---- choice ----------------------------------------------------------------------------------- */

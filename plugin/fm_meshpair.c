@@ -221,7 +221,7 @@ int fmCollideSides(fmSide *first, fmSide *second, int flags, dContactGeom *conta
                          .recedeTolerance = -1,
                          .stages = (unsigned)(a->state->culling & b->state->culling)};
     if (query.stages & dFastMeshCullVelocity)
-        query.recedeTolerance = fmax(a->state->cullTolerance, b->state->cullTolerance);
+        query.recedeTolerance = fmax(fmSideTolerance(a), fmSideTolerance(b));
     query.memo = takeMemo(a, b, query.stages);
     fmContact found[FM_PAIR_CONTACTS];
     fmSurface surfaceA = surfaceOf(a), surfaceB = surfaceOf(b);

@@ -6,6 +6,13 @@
 /* How long ago the last transform is taken to have been: ODE tells nobody its step. */
 #define LAST_STEP 0.01
 
+/* What gravity gives a body in this time is the speed below which nothing counts as receding, unless the
+ * user says otherwise: in a world of metres and seconds 1 m/s, more than gravity gives in ten steps and
+ * error correction in one, and the same in any other units. demos/figures, stability, shows that towers,
+ * the sliding box and piles behave with it as without; with a tolerance of 0 towers sink 16 mm deep.
+ * Guarded by test_culling: "the default tolerance follows gravity". */
+#define RECEDE_SECONDS 0.1
+
 static _Thread_local fmArray triangleScratch;
 
 void fmPartnerReleaseScratch(void)
@@ -126,4 +133,15 @@ fmTwist fmSideTwist(const fmSide *side)
     const dReal *p = dBodyGetPosition(body), *v = dBodyGetLinearVel(body),
                 *w = dBodyGetAngularVel(body);
     return (fmTwist){fmVec(p[0], p[1], p[2]), fmVec(v[0], v[1], v[2]), fmVec(w[0], w[1], w[2])};
+}
+
+double fmSideTolerance(const fmSide *side)
+{
+    dBodyID body = dGeomGetBody(side->geom);
+    if (side->state->cullTolerance >= 0 || !body)
+        return side->state->cullTolerance;
+    dVector3 g;
+    dWorldGetGravity(dBodyGetWorld(body), g);
+    double gravity = fmLength(fmVec(g[0], g[1], g[2]));
+    return gravity > 0 ? RECEDE_SECONDS * gravity : -1;
 }

@@ -38,6 +38,10 @@ fmPose fmGeomPose(dGeomID g, const fmMesh *mesh);
 /* How the geom's body moves; without a body, not at all. */
 fmTwist fmSideTwist(const fmSide *side);
 
+/* The speed below which nothing of this side recedes: as set, else from the gravity its body lives with.
+ * Negative when there is none: nothing to go by. */
+double fmSideTolerance(const fmSide *side);
+
 /* The user's triangle of a face; -1 for no face. */
 static inline int32_t fmSideTriangle(const fmSide *side, int32_t face)
 {

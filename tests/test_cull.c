@@ -24,6 +24,7 @@ static void buildModel(Model *model, TestMesh source)
     CU_ASSERT_FATAL(fmTreeBuild(&model->tree, &model->mesh, FM_SPLIT_SAH, 8) == 0);
     for (int v = 0; v < VARIANTS; ++v) {
         fmCullOptions options = fmCullDefaults();
+        options.spmLevels = 6;
         options.binary = v > 0;
         options.tree.kind = (fmBvKind)((v + 1) / 2 % FM_BV_KINDS);
         options.tree.build = v % 3 == 0 ? FM_BV_BOTTOM_UP : FM_BV_TOP_DOWN;

@@ -24,6 +24,7 @@ static dGeomID geomWith(dSpaceID space, TestMesh mesh, int volume, int spm)
     dFastMeshOptions options = dFastMeshDefaultOptions();
     options.volume = volume;
     options.spmKind = spm;
+    options.spmLevels = 6;
     options.spmSamples = 16;
     CU_ASSERT_FATAL(dGeomFastMeshDataSetOptions(data, &options) == dFastMeshOk);
     CU_ASSERT_FATAL(TestDataRebuild(data, &mesh) == dFastMeshOk);
@@ -51,8 +52,9 @@ static int collide(dGeomID a, dGeomID b, dContactGeom *contacts)
 /* Every volume and mapping, every flag that promises to change nothing: the same bits out of dCollide. */
 static void volumes_and_flags_change_no_contact(void)
 {
-    static const int flags[] = {0, dFastMeshCullSpm, dFastMeshCullPatches, dFastMeshCullCoherence,
-                                dFastMeshCullDefault};
+    static const int flags[] = {
+        0, dFastMeshCullSpm, dFastMeshCullPatches, dFastMeshCullCoherence,
+        dFastMeshCullSpm | dFastMeshCullPatches | dFastMeshCullCoherence};
     dGeomID a[11], b[11];
     int kinds = 0;
     for (int volume = dFastMeshVolumeFast; volume <= dFastMeshVolumeDop; ++volume)
@@ -215,7 +217,8 @@ typedef struct MotionRow {
 } MotionRow;
 
 static const MotionRow kMotionRows[] = {
-    {"off", dFastMeshCullDefault, 0, 5, true, true},
+    {"off", dFastMeshCullAll & ~dFastMeshCullVelocity, 0, 5, true, true},
+    {"leaving, by default", dFastMeshCullDefault, 0, 5, true, false},
     {"leaving", dFastMeshCullAll, 0, 5, true, false},
     {"leaving, without cones", dFastMeshCullVelocity, 0, 5, true, false},
     {"leaving slower than the tolerance", dFastMeshCullAll, 6, 5, true, true},
@@ -262,6 +265,43 @@ static void motion_has_its_sources(void)
     dWorldDestroy(world);
 }
 
+typedef struct GravityRow {
+    const char *name;
+    double gravity;
+    double speed; /* up, away from the floor */
+    bool kept;
+} GravityRow;
+
+/* Nobody sets a tolerance: it is what gravity gives in a tenth of the unit of time, in any units. */
+static const GravityRow kGravityRows[] = {
+    {"metres, pushed out", 9.81, 0.9, true},    {"metres, flung off", 9.81, 1.1, false},
+    {"centimetres, pushed out", 981, 90, true}, {"centimetres, flung off", 981, 110, false},
+    {"no gravity, nothing to go by", 0, 1e6, true},
+};
+
+static void default_tolerance_follows_gravity(void)
+{
+    dGeomID floorGeom = TestGeom(0, TestMeshBox(10, 10, 1, 2));
+    dGeomSetPosition(floorGeom, 0, 0, -0.5);
+    for (size_t i = 0; i < FM_COUNT_OF(kGravityRows); ++i) {
+        const GravityRow *row = &kGravityRows[i];
+        dWorldID world = dWorldCreate();
+        dWorldSetGravity(world, 0, -row->gravity, 0);
+        dGeomID box = TestGeom(0, TestMeshBox(1, 1, 1, 2));
+        CU_ASSERT(dGeomFastMeshGetCullTolerance(box) == -1);
+        dBodyID body = dBodyCreate(world);
+        dGeomSetBody(box, body);
+        dGeomSetPosition(box, 0.1, 0.2, 0.49);
+        dBodySetLinearVel(body, 0, 0, row->speed);
+        dContactGeom contacts[LIMIT];
+        FM_CHECK_ROW(row->name, (collide(box, floorGeom, contacts) > 0) == row->kept);
+        FM_CHECK_ROW(row->name, (collide(floorGeom, box, contacts) > 0) == row->kept);
+        dGeomDestroy(box);
+        dWorldDestroy(world);
+    }
+    dGeomDestroy(floorGeom);
+}
+
 static void wrong_geoms_are_harmless(void)
 {
     dGeomID sphere = dCreateSphere(0, 1);
@@ -285,6 +325,7 @@ int main(void)
         {"costs add up", costs_add_up},
         {"near misses are turned away", near_misses_are_turned_away},
         {"motion has its sources", motion_has_its_sources},
+        {"the default tolerance follows gravity", default_tolerance_follows_gravity},
         {"wrong geoms are harmless", wrong_geoms_are_harmless},
     };
     dInitODE2(0);

@@ -177,17 +177,17 @@ static void replay(const Sequence *sequence, fmBvKind kind)
     for (size_t w = 0; w < FM_COUNT_OF(kWays); ++w) {
         const Way *way = &kWays[w];
         fmCones cones[2] = {{0}, {0}};
-        double build = FigureClock();
+        double build = FigureCpuClock();
         for (int s = 0; s < 2 && way->cones > 0; ++s)
             FigureCheck(fmConesBuild(&cones[s], mesh[s], &tree[s], (fmConeKind)(way->cones - 1),
                                      way->build, FM_CONE_DEFAULT_VECTORS),
                         "cones");
-        build = FigureClock() - build;
+        build = FigureCpuClock() - build;
         double best = INFINITY;
         long found = 0;
         for (int round = 0; round < 3; ++round) {
             fmStats = (dFastMeshStats){0};
-            double start = FigureClock();
+            double start = FigureCpuClock();
             for (int i = 0; i < sequence->count; ++i) {
                 const Moment *m = &sequence->moments[i];
                 fmPose aInB = fmRelativePose(&m->pose, &sequence->fixedPose);
@@ -208,7 +208,7 @@ static void replay(const Sequence *sequence, fmBvKind kind)
                                          .cones = way->cones > 0 ? &cones[s] : NULL};
                 fmBvTreePairs(&side[0], &side[1], &aInB, &(fmBvQuery){0}, countPairs, &found);
             }
-            best = fmin(best, FigureClock() - start);
+            best = fmin(best, FigureCpuClock() - start);
         }
         if (w == 0) {
             volumes = (double)fmStats.bvTests;

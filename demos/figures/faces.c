@@ -34,7 +34,7 @@ void FigureFaces(void)
     for (size_t k = 0; k < FM_COUNT_OF(kinds); ++k) {
         uint64_t seed = 8;
         long culled = 0, all = 0;
-        double start = FigureClock();
+        double start = FigureCpuClock();
         for (int i = 0; i < 250 * figureOptions.effort; ++i) {
             fmPose pose[2] = {FigureRandomPose(&seed, 2), FigureRandomPose(&seed, 2)};
             fmTwist twist[2] = {randomTwist(&seed, &pose[0], kinds[k].turns),
@@ -48,7 +48,7 @@ void FigureFaces(void)
             }
         }
         const double row[] = {100.0 * (double)culled / (double)all,
-                              1e9 * (FigureClock() - start) / (double)all};
+                              1e9 * (FigureCpuClock() - start) / (double)all};
         FigureRow(&table, kinds[k].name, row);
     }
     FigureShow(&table);

@@ -86,6 +86,8 @@ fmPose FigureRandomPose(uint64_t *seed, double size);
 
 /* Seconds of a clock that only runs forward. */
 double FigureClock(void);
+/* Seconds this process has computed: what others do on the machine does not count. */
+double FigureCpuClock(void);
 
 /* Ends the program with a message when a step of a build failed. */
 void FigureCheck(int status, const char *what);
@@ -101,5 +103,6 @@ void FigureCones(void);     /* Redon, table 1 */
 void FigurePatches(void);   /* Hampshire */
 void FigureTrees(void);     /* James: volumes, costs, builds, fronts, refitting */
 void FigureStability(void); /* velocity culling and the stability scenes */
+void FigurePiles(void);     /* the chaotic one of them, from several starts */
 
 #endif

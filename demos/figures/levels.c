@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "fm_stats.h"
+#include "hulls.h"
 #include "progress.h"
 #include "scene_random.h"
 
@@ -16,6 +17,7 @@
 typedef struct Models {
     fmBvTree tree[MOST_MESHES];
     fmSpm spm[MOST_MESHES][2]; /* vertex, face */
+    NodeHulls hulls[MOST_MESHES];
 } Models;
 
 void PairSetAdd(PairSet *set, int a, int b, const fmPose *aInB)
@@ -44,6 +46,7 @@ static void buildModels(const PairSet *set, fmBvKind kind, Models *models)
             FigureCheck(fmSpmBuild(&models->spm[m][map], &set->meshes[m].mesh, &models->tree[m],
                                    map ? FM_SPM_FACE : FM_SPM_VERTEX, LEVELS_MOST, SAMPLES),
                         "a mapping");
+        NodeHullsBuild(&models->hulls[m], &set->meshes[m].mesh, &models->tree[m], LEVELS_MOST);
     }
 }
 
@@ -53,6 +56,7 @@ static void freeModels(const PairSet *set, Models *models)
         fmBvTreeFree(&models->tree[m]);
         fmSpmFree(&models->spm[m][0]);
         fmSpmFree(&models->spm[m][1]);
+        NodeHullsFree(&models->hulls[m]);
     }
 }
 
@@ -96,30 +100,51 @@ void PairSetJudge(PairSet *set)
 
 /* ---- rejected within the first levels ---- */
 
+/* What the nodes of a level are asked with beside their volumes: nothing, the mappings with the paper's one
+ * pair of directions and with the default number, and the convex hulls themselves. */
+enum { ASK_NOTHING = -1, ASK_VERTEX, ASK_FACE, ASK_HULL };
+static const struct {
+    int ask, tries;
+} kWays[] = {{ASK_NOTHING, 0},
+             {ASK_VERTEX, 1},
+             {ASK_FACE, 1},
+             {ASK_VERTEX, FM_SPM_DEFAULT_TRIES},
+             {ASK_FACE, FM_SPM_DEFAULT_TRIES},
+             {ASK_HULL, 0}};
+enum { WAY_VOLUMES, WAY_VERTEX_1, WAY_FACE_1, WAY_VERTEX, WAY_FACE, WAY_HULLS, WAYS };
+_Static_assert(FM_COUNT_OF(kWays) == WAYS, "one name for each");
+
 typedef struct Descent {
     const PairSet *set;
     const PlacedPair *pair;
     const Models *models;
-    int map; /* -1: volumes alone */
-    int levels, tries;
+    int ask, tries, levels;
     fmBvFrame frame;
+    long overlaps, rejects; /* node pairs whose volumes overlap; of those, told apart otherwise */
 } Descent;
 
-static bool nodesApart(const Descent *d, int32_t a, int32_t b)
+static bool nodesApart(Descent *d, int32_t a, int32_t b)
 {
     int ma = d->pair->mesh[0], mb = d->pair->mesh[1];
-    const fmBvTree *ta = &d->models->tree[ma], *tb = &d->models->tree[mb];
+    const Models *m = d->models;
+    const fmBvTree *ta = &m->tree[ma], *tb = &m->tree[mb];
     fmBv moved;
     fmBvMove(&d->frame, fmBvVolume(ta, a), &moved);
     if (!fmBvOverlap(&d->frame, &moved, fmBvVolume(tb, b)))
         return true;
-    return d->map >= 0 &&
-           fmSpmReject(&d->models->spm[ma][d->map], a, &moved, &d->models->spm[mb][d->map], b,
-                       fmBvVolume(tb, b), &d->frame, d->tries);
+    bool apart = false;
+    if (d->ask == ASK_HULL)
+        apart = NodeHullsApart(&m->hulls[ma], a, &m->hulls[mb], b, &d->pair->aInB);
+    else if (d->ask != ASK_NOTHING)
+        apart = fmSpmReject(&m->spm[ma][d->ask], a, &moved, &m->spm[mb][d->ask], b,
+                            fmBvVolume(tb, b), &d->frame, d->tries);
+    d->overlaps += 1;
+    d->rejects += apart;
+    return apart;
 }
 
 /* Is everything below two nodes told apart without going below the last level? */
-static bool toldApart(const Descent *d, int32_t a, int32_t b)
+static bool toldApart(Descent *d, int32_t a, int32_t b)
 {
     if (nodesApart(d, a, b))
         return true;
@@ -140,16 +165,11 @@ static fmBvFrame frameOf(const PlacedPair *pair, const Models *models)
     return fmBvFrameMake(a->kind, &pair->aInB, 0, a->reach, b->reach);
 }
 
-/* What a level is asked with: volumes alone, and the mappings with the paper's one pair of directions and
- * with the default number. */
-static const struct {
-    int map, tries;
-} kWays[] = {{-1, 0}, {0, 1}, {1, 1}, {0, FM_SPM_DEFAULT_TRIES}, {1, FM_SPM_DEFAULT_TRIES}};
-#define WAYS 5
-
 typedef struct Counts {
-    long misses, overlapping;
-    long told[LEVELS_MOST + 1][WAYS];
+    long misses, overlapping;             /* object pairs */
+    long told[LEVELS_MOST + 1][WAYS];     /* object pairs told apart within so many levels */
+    long overlaps[LEVELS_MOST + 1][WAYS]; /* node pairs whose volumes overlap */
+    long rejects[LEVELS_MOST + 1][WAYS];  /* and that are rejected nevertheless */
 } Counts;
 
 static void countTold(const PairSet *set, const Models *models, Counts *counts)
@@ -157,7 +177,7 @@ static void countTold(const PairSet *set, const Models *models, Counts *counts)
     *counts = (Counts){0};
     for (int i = 0; i < set->count; ++i) {
         const PlacedPair *pair = &set->pairs[i];
-        Descent d = {.set = set, .pair = pair, .models = models, .map = -1, .levels = 1};
+        Descent d = {.set = set, .pair = pair, .models = models, .ask = ASK_NOTHING, .levels = 1};
         d.frame = frameOf(pair, models);
         if (pair->touching)
             continue;
@@ -165,13 +185,47 @@ static void countTold(const PairSet *set, const Models *models, Counts *counts)
         if (nodesApart(&d, 0, 0))
             continue;
         ++counts->overlapping;
-        for (d.levels = 1; d.levels <= LEVELS_MOST; ++d.levels) {
-            for (int w = 0; w < WAYS; ++w) {
-                d.map = kWays[w].map;
-                d.tries = kWays[w].tries;
-                counts->told[d.levels][w] += toldApart(&d, 0, 0);
+        for (int w = 0; w < WAYS; ++w) {
+            d.ask = kWays[w].ask;
+            d.tries = kWays[w].tries;
+            bool told = false; /* and once told, a level more changes nothing */
+            for (d.levels = 1; d.levels <= LEVELS_MOST; ++d.levels) {
+                if (!told) {
+                    d.overlaps = d.rejects = 0;
+                    told = toldApart(&d, 0, 0);
+                }
+                counts->told[d.levels][w] += told;
+                counts->overlaps[d.levels][w] += d.overlaps;
+                counts->rejects[d.levels][w] += d.rejects;
             }
         }
+    }
+}
+
+static double share(long part, long whole)
+{
+    return 100 * (double)part / (double)whole;
+}
+
+static void addLevels(FigureTable *table, fmBvKind kind, const Counts *counts)
+{
+    for (int levels = 1; levels <= LEVELS_MOST; ++levels) {
+        const long *told = counts->told[levels];
+        long n = counts->overlapping,
+             best = told[WAY_FACE] > told[WAY_VERTEX] ? told[WAY_FACE] : told[WAY_VERTEX];
+        const double row[] = {
+            levels,
+            share(told[WAY_VOLUMES], n),
+            share(told[WAY_VERTEX_1], n),
+            share(told[WAY_FACE_1], n),
+            share(told[WAY_VERTEX], n),
+            share(told[WAY_FACE], n),
+            share(told[WAY_HULLS], n),
+            share(best - told[WAY_VOLUMES], told[WAY_HULLS] - told[WAY_VOLUMES]),
+            share(best - told[WAY_VOLUMES], n - told[WAY_VOLUMES]),
+            share(counts->rejects[levels][WAY_FACE], counts->overlaps[levels][WAY_FACE]),
+            share(counts->misses - n + best, counts->misses)};
+        FigureRow(table, fmBvName(kind), row);
     }
 }
 
@@ -184,50 +238,40 @@ void PairSetCulling(const PairSet *set, const char *figure)
     FigureTable table = {.name = name,
                          .title = title,
                          .columns = {"volume", "levels", "volumes", "vertex, 1", "face, 1",
-                                     "vertex, 3", "face, 3", "gain, 1", "gain, 3", "of all near"},
+                                     "vertex", "face", "hulls", "of hulls", "gain", "of tests",
+                                     "of all near"},
                          .formats = {"%.0f", "%.1f %%", "%.1f %%", "%.1f %%", "%.1f %%", "%.1f %%",
-                                     "%.1f %%", "%.1f %%", "%.1f %%"},
-                         .columnCount = 9};
-    _Static_assert(FM_SPM_DEFAULT_TRIES == 3, "the columns say so");
+                                     "%.1f %%", "%.1f %%", "%.1f %%", "%.1f %%", "%.1f %%"},
+                         .columnCount = 11};
     for (int kind = 0; kind < FM_BV_KINDS; ++kind) {
         static Models models;
         Counts counts;
         Progress((double)kind / FM_BV_KINDS, "%s, %s", set->name, fmBvName((fmBvKind)kind));
         buildModels(set, (fmBvKind)kind, &models);
         countTold(set, &models, &counts);
-        for (int levels = 1; levels <= LEVELS_MOST; ++levels) {
-            const long *told = counts.told[levels];
-            double n = (double)counts.overlapping, left = n - (double)told[0];
-            double most = fmax((double)told[3], (double)told[4]);
-            const double row[] = {levels,
-                                  100 * (double)told[0] / n,
-                                  100 * (double)told[1] / n,
-                                  100 * (double)told[2] / n,
-                                  100 * (double)told[3] / n,
-                                  100 * (double)told[4] / n,
-                                  100 * (fmax((double)told[1], (double)told[2]) - (double)told[0]) /
-                                      left,
-                                  100 * (most - (double)told[0]) / left,
-                                  100 * ((double)counts.misses - n + most) / (double)counts.misses};
-            FigureRow(&table, fmBvName((fmBvKind)kind), row);
-        }
+        addLevels(&table, (fmBvKind)kind, &counts);
         freeModels(set, &models);
     }
     ProgressClear();
     FigureShow(&table);
     FigureDraw(&table, &(FigurePlot){.xLabel = "levels with mappings",
-                                     .yLabel = "told apart with vertex mappings, 3 tries, %",
+                                     .yLabel = "told apart with vertex mappings, %",
                                      .byLabel = true,
                                      .column = 4,
                                      .yTo = 100});
-    FigureNote("Of the pairs whose root volumes overlap, by kind of mapping and number of "
-               "direction pairs tried "
-               "(the paper tries 1).");
-    FigureNote(
-        "Gain: the paper's culling improvement, the share of those the volumes of these levels "
-        "cannot "
-        "tell apart. Of all near: told apart of all near pairs that do not touch, root volumes "
-        "included, by the better mapping with 3 tries.");
+    FigureNote("Of the pairs whose root volumes overlap, by kind of mapping; with 1: with the "
+               "paper's one pair of "
+               "directions, else with up to %d. Hulls: node pairs whose convex hulls are apart "
+               "fall, which is all "
+               "that any pair of support planes can do.",
+               FM_SPM_DEFAULT_TRIES);
+    FigureNote("Of hulls: what the better mapping adds to the volumes, of what hulls would add. "
+               "Gain: the same of "
+               "all the volumes of these levels cannot tell apart. Of tests: of the node pairs "
+               "whose volumes "
+               "overlap, those the face mapping turns away. Of all near: told apart of all near "
+               "pairs that do "
+               "not touch, root volumes included.");
 }
 
 /* ---- times ---- */
@@ -242,11 +286,11 @@ static Times timeOf(const PairSet *set, const Models *models, int map, int level
     double seconds[2];
     long found = 0;
     for (int touching = 0; touching < 2; ++touching) {
-        double start = FigureClock();
+        double start = FigureCpuClock();
         for (int i = 0; i < set->count; ++i)
             if (set->pairs[i].touching == touching)
                 found += touches(set, &set->pairs[i], models, map, levels);
-        seconds[touching] = FigureClock() - start;
+        seconds[touching] = FigureCpuClock() - start;
     }
     return (Times){seconds[1], found < 0 ? 0 : seconds[0]};
 }
@@ -272,19 +316,89 @@ static void timeJobs(const PairSet *set, const Models *models, Times best[JOBS])
     }
 }
 
+/* What one test costs: nanoseconds of comparing the root volumes of all pairs, and of asking their mapping
+ * where the volumes overlap. */
+static void costOfTests(const PairSet *set, const Models *models, int map, double *volumes,
+                        double *planes)
+{
+    double best[2] = {INFINITY, INFINITY};
+    long tests[2] = {1, 1}, apart = 0;
+    for (int round = 0; round < 3; ++round) {
+        for (int what = 0; what < 2; ++what) {
+            tests[what] = 0;
+            double start = FigureCpuClock();
+            for (int i = 0; i < set->count; ++i) {
+                Descent d = {.set = set, .pair = &set->pairs[i], .models = models};
+                d.ask = what ? map : ASK_NOTHING;
+                d.tries = FM_SPM_DEFAULT_TRIES;
+                d.frame = frameOf(d.pair, models);
+                apart += nodesApart(&d, 0, 0);
+                tests[what] += what ? d.overlaps : 1;
+            }
+            best[what] = fmin(best[what], FigureCpuClock() - start);
+        }
+    }
+    *volumes = apart < 0 ? 0 : 1e9 * best[0] / (double)tests[0];
+    *planes = 1e9 * (best[1] - best[0]) / (double)(tests[1] > 0 ? tests[1] : 1);
+}
+
+static double total(Times t)
+{
+    return t.touching + t.misses;
+}
+
+/* The best number of levels against none, for one kind of volume. */
+static void addBest(FigureTable *table, const PairSet *set, fmBvKind kind, const Models *models,
+                    const Times best[JOBS], double scale)
+{
+    for (int map = 0; map < 2; ++map) {
+        int least = 1;
+        for (int levels = 2; levels <= LEVELS_MOST; ++levels)
+            if (total(best[2 * levels + map]) < total(best[2 * least + map]))
+                least = levels;
+        /* without mappings both jobs are the same: the better one counts */
+        Times none = total(best[0]) < total(best[1]) ? best[0] : best[1],
+              with = best[2 * least + map];
+        double volumes, planes;
+        costOfTests(set, models, map, &volumes, &planes);
+        char label[64];
+        snprintf(label, sizeof label, "%s, %s", fmBvName(kind), map ? "face" : "vertex");
+        const double row[] = {scale * total(none),
+                              least,
+                              scale * total(with),
+                              total(with) / total(none),
+                              100 * none.misses / total(none),
+                              with.misses / none.misses,
+                              volumes,
+                              planes};
+        FigureRow(table, label, row);
+    }
+}
+
 void PairSetTimes(const PairSet *set, const char *figure)
 {
     static const fmBvKind kinds[] = {FM_BV_SPHERE, FM_BV_AABB, FM_BV_OBB};
-    char name[64], title[192];
+    char name[64], title[192], bestName[80], bestTitle[192];
+    const char *unit = set->steps ? "ms per step" : "us per query";
     snprintf(name, sizeof name, "%s-%s", figure, set->name);
-    snprintf(title, sizeof title, "Time by levels with mappings, %s, %s (%s)", set->title,
-             set->steps ? "ms per step" : "us per query", set->steps ? "fig. 11" : "fig. 10");
+    snprintf(title, sizeof title, "Time by levels with mappings, %s, %s (%s)", set->title, unit,
+             set->steps ? "fig. 11" : "fig. 10");
+    snprintf(bestName, sizeof bestName, "%s-best", name);
+    snprintf(bestTitle, sizeof bestTitle, "The best number of levels against none, %s, %s",
+             set->title, unit);
     FigureTable table = {
         .name = name,
         .title = title,
         .columns = {"volume", "levels", "vertex", "face", "misses, v", "misses, f", "tests, v",
                     "tests, f", "SPM tests"},
         .formats = {"%.0f", "%.3f", "%.3f", "%.3f", "%.3f", "%.1f", "%.1f", "%.1f"},
+        .columnCount = 8};
+    FigureTable bests = {
+        .name = bestName,
+        .title = bestTitle,
+        .columns = {"volume, mapping", "none", "best levels", "best", "of none", "misses' share",
+                    "misses, of none", "ns per volume test", "ns per SPM test"},
+        .formats = {"%.3f", "%.0f", "%.3f", "%.2f", "%.0f %%", "%.2f", "%.0f", "%.0f"},
         .columnCount = 8};
     double scale = set->steps ? 1e3 / set->steps : 1e6 / set->count, noise = 0;
     for (size_t k = 0; k < FM_COUNT_OF(kinds); ++k) {
@@ -293,9 +407,8 @@ void PairSetTimes(const PairSet *set, const char *figure)
         Progress((double)k / FM_COUNT_OF(kinds), "%s, %s", set->name, fmBvName(kinds[k]));
         buildModels(set, kinds[k], &models);
         timeJobs(set, &models, best);
-        noise = fmax(
-            noise,
-            fabs((best[0].touching + best[0].misses) / (best[1].touching + best[1].misses) - 1));
+        addBest(&bests, set, kinds[k], &models, best, scale);
+        noise = fmax(noise, fabs(total(best[0]) / total(best[1]) - 1));
         for (int levels = 0; levels <= LEVELS_MOST; ++levels) {
             double tests[2], spm = 0;
             const Times *t = &best[2 * levels];
@@ -306,8 +419,8 @@ void PairSetTimes(const PairSet *set, const char *figure)
                 spm = (double)fmStats.spmTests / set->count;
             }
             const double row[] = {levels,
-                                  scale * (t[0].touching + t[0].misses),
-                                  scale * (t[1].touching + t[1].misses),
+                                  scale * total(t[0]),
+                                  scale * total(t[1]),
                                   scale * t[0].misses,
                                   scale * t[1].misses,
                                   tests[0],
@@ -330,4 +443,8 @@ void PairSetTimes(const PairSet *set, const char *figure)
                "to %.0f %%, "
                "which is the noise.",
                set->count, 100 * noise);
+    FigureShow(&bests);
+    FigureNote("The paper has almost an order of magnitude here. Planes save nothing on pairs that "
+               "touch, so no gain can exceed the misses' share; and a test of planes costs many "
+               "tests of volumes, while a miss takes few of them to be found without planes.");
 }

@@ -21,6 +21,7 @@ static const Section kSections[] = {
     {"cones", "velocity: tests in close proximity with and without cones (Redon table 1)",
      FigureCones},
     {"stability", "velocity: the stability scenes with culling on and off", FigureStability},
+    {"piles", "velocity: piles from several starts with culling on and off", FigurePiles},
     {"patches", "patches: faces skipped (Hampshire)", FigurePatches},
     {"trees", "volumes, cost model, builds, fronts, refitting (James)", FigureTrees},
 };

@@ -46,9 +46,9 @@ static void edgesAgainstFaces(const fmMesh *a, const fmMesh *b, const fmPatches 
 static void wholeMeshes(FigureTable *table, FigureMesh *mesh)
 {
     fmPatches patches;
-    double build = FigureClock();
+    double build = FigureCpuClock();
     FigureCheck(fmPatchesBuild(&patches, &mesh->mesh), "patches");
-    build = FigureClock() - build;
+    build = FigureCpuClock() - build;
     int kinds[FM_PATCH_KINDS] = {0};
     for (int32_t p = 0; p < patches.patchCount; ++p)
         ++kinds[patches.kind[p]];
@@ -103,12 +103,12 @@ static void inTrees(void)
                 fmBvSide side = {
                     .mesh = &meshes[m].mesh, .tree = &tree, .patches = with ? &patches : NULL};
                 fmStats = (dFastMeshStats){0};
-                double start = FigureClock();
+                double start = FigureCpuClock();
                 for (int i = 0; i < placements; ++i) {
                     fmPose pose = FigureRandomPose(&seed, 0.4);
                     fmBvTreePairs(&side, &side, &pose, &(fmBvQuery){0}, takeAll, &found);
                 }
-                seconds[with] = (FigureClock() - start) / placements;
+                seconds[with] = (FigureCpuClock() - start) / placements;
                 tests[with] = (double)fmStats.trianglePairs / placements;
             }
             char label[64];

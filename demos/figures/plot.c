@@ -14,6 +14,10 @@
 #define BOTTOM 48.0
 #define MAX_CURVES 12
 
+/* Font sizes, and about how wide a letter is as a part of its font's size: a long title shrinks to fit. */
+#define TITLE_SIZE 14.0
+#define LETTER_WIDTH 0.55
+
 /* Distinct in print and for most colour-blind readers (after Okabe and Ito). */
 static const char *const kColours[MAX_CURVES] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
                                                  "#e69f00", "#56b4e9", "#000000", "#7f7f7f",
@@ -156,8 +160,10 @@ void FigureDraw(const FigureTable *table, const FigurePlot *plot)
     fprintf(to,
             "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 %g %g' font-family='sans-serif' "
             "font-size='12'>\n<rect width='100%%' height='100%%' fill='#fff'/>\n"
-            "<text x='%g' y='22' font-size='14'>%s</text>\n",
-            WIDTH, HEIGHT, LEFT, table->title);
+            "<text x='%g' y='22' font-size='%.1f'>%s</text>\n",
+            WIDTH, HEIGHT, LEFT,
+            fmin(TITLE_SIZE, (WIDTH - LEFT) / (LETTER_WIDTH * (double)strlen(table->title))),
+            table->title);
     drawAxes(to, &x, &y, plot);
     for (int c = 0; c < count; ++c) {
         fprintf(to, "<polyline fill='none' stroke-width='2' stroke='%s' points='", kColours[c]);

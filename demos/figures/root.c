@@ -22,9 +22,9 @@ void FigureRoot(void)
     fmBvTree tree[FIGURE_MESHES];
     double build = 0;
     for (int m = 0; m < FIGURE_MESHES; ++m) {
-        double start = FigureClock();
+        double start = FigureCpuClock();
         fmSpmRootBuild(&root[m], meshes[m].mesh.points, meshes[m].mesh.pointCount);
-        build += FigureClock() - start;
+        build += FigureCpuClock() - start;
         fmBvTreeOptions options = fmBvTreeDefaults();
         FigureCheck(fmBvTreeBuild(&tree[m], &meshes[m].mesh, &options), "a binary tree");
     }
@@ -45,7 +45,7 @@ void FigureRoot(void)
     static const int steps[] = {-1, 0, 1, 2, 4, 8, 20};
     for (size_t s = 0; s < FM_COUNT_OF(steps); ++s) {
         int misses = 0, told = 0, wrong = 0;
-        double start = FigureClock();
+        double start = FigureCpuClock();
         for (int i = 0; i < set.count; ++i) {
             const PlacedPair *p = &set.pairs[i];
             bool apart;
@@ -62,7 +62,7 @@ void FigureRoot(void)
             told += apart && !p->touching;
             wrong += apart && p->touching;
         }
-        double ns = 1e9 * (FigureClock() - start) / set.count;
+        double ns = 1e9 * (FigureCpuClock() - start) / set.count;
         char label[32] = "oriented root boxes";
         if (steps[s] >= 0)
             snprintf(label, sizeof label, "line of centres + %d", steps[s]);

@@ -38,12 +38,12 @@ static Measured measure(const FigureMesh *a, const fmBvTree *treeA, const Figure
     for (int round = 0; round < 3; ++round) {
         uint64_t seed = 11;
         fmStats = (dFastMeshStats){0};
-        double start = FigureClock();
+        double start = FigureCpuClock();
         for (int i = 0; i < placements; ++i) {
             fmPose pose = lightContact(&seed);
             fmBvTreePairs(&sideA, &sideB, &pose, &(fmBvQuery){0}, takeAll, &found);
         }
-        best = fmin(best, FigureClock() - start);
+        best = fmin(best, FigureCpuClock() - start);
     }
     return (Measured){(double)fmStats.bvTests / placements, (double)fmStats.bvUpdates / placements,
                       (double)fmStats.trianglePairs / placements, best / placements};
@@ -61,13 +61,13 @@ static void volumesAndCosts(void)
         .columnCount = 10};
     for (int kind = 0; kind < FM_BV_KINDS; ++kind) {
         fmBvTree tree[2];
-        double build = FigureClock();
+        double build = FigureCpuClock();
         for (int s = 0; s < 2; ++s) {
             fmBvTreeOptions options = fmBvTreeDefaults();
             options.kind = (fmBvKind)kind;
             FigureCheck(fmBvTreeBuild(&tree[s], &meshes[s].mesh, &options), "a binary tree");
         }
-        build = 0.5 * (FigureClock() - build);
+        build = 0.5 * (FigureCpuClock() - build);
         /* unit costs from a few placements, the prediction for many others */
         fmBvSide a = {.mesh = &meshes[0].mesh, .tree = &tree[0]},
                  b = {.mesh = &meshes[1].mesh, .tree = &tree[1]};
@@ -127,12 +127,12 @@ static void builds(void)
     for (size_t k = 0; k < FM_COUNT_OF(kinds); ++k) {
         for (size_t w = 0; w < FM_COUNT_OF(ways); ++w) {
             fmBvTree tree[2];
-            double build = FigureClock();
+            double build = FigureCpuClock();
             for (int s = 0; s < 2; ++s) {
                 fmBvTreeOptions options = {kinds[k], ways[w].build, ways[w].split, 4};
                 FigureCheck(fmBvTreeBuild(&tree[s], &meshes[s].mesh, &options), "a binary tree");
             }
-            build = 0.5 * (FigureClock() - build);
+            build = 0.5 * (FigureCpuClock() - build);
             Measured m =
                 measure(&meshes[0], &tree[0], &meshes[1], &tree[1], 75 * figureOptions.effort);
             char label[64];
@@ -181,13 +181,13 @@ static void fronts(void)
                 fmMat3 turn = FigureTurn(FigureRandomUnit(&seed), 0.01);
                 long found = 0;
                 fmStats = (dFastMeshStats){0};
-                double start = FigureClock();
+                double start = FigureCpuClock();
                 for (int i = 0; i < steps; ++i) {
                     pose.r = fmMatMul(&turn, &pose.r);
                     fmBvTreePairs(&a, &b, &pose, &query, takeAll, &found);
                     length += (double)front.count / steps;
                 }
-                seconds[with] = (FigureClock() - start) / steps;
+                seconds[with] = (FigureCpuClock() - start) / steps;
                 tests[with] = (double)fmStats.bvTests / steps;
                 fmFrontFree(&front);
             }
@@ -248,12 +248,12 @@ static void refitting(void)
             bend(&soft, amount, vertices);
             source.vertices = vertices;
             FigureCheck(fmMeshMove(&soft.mesh, &source), "moving the points");
-            double start = FigureClock();
+            double start = FigureCpuClock();
             FigureCheck(fmBvTreeRefit(&refit, &soft.mesh), "refitting");
-            double refitTime = FigureClock() - start;
-            start = FigureClock();
+            double refitTime = FigureCpuClock() - start;
+            start = FigureCpuClock();
             FigureCheck(fmBvTreeBuild(&rebuilt, &soft.mesh, &options), "a binary tree");
-            double rebuildTime = FigureClock() - start;
+            double rebuildTime = FigureCpuClock() - start;
             Measured m = measure(&soft, &refit, &meshes[1], &rigid, 40 * figureOptions.effort);
             Measured n = measure(&soft, &rebuilt, &meshes[1], &rigid, 40 * figureOptions.effort);
             const double row[] = {

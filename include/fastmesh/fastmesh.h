@@ -304,16 +304,21 @@ FASTMESH_API int dGeomFastMeshGetSides(dGeomID g);
 enum {
     dFastMeshCullVelocity = 1, /* drop a whole contact region when it moves apart: all its contacts
                                   recede, and of every pair of triangles that touch in it one moves
-                                  backwards, all faster than the tolerance */
+                                  backwards, all faster than the tolerance. What is at rest, slides,
+                                  or is pushed out slower than that keeps every contact */
     dFastMeshCullCones = 2,    /* with velocity: look first, with receding parts of the trees shut,
                                   for one pair of triangles that does not recede, and without one
                                   drop everything at once. Cheaper, but where meshes overlap deeply
-                                  it may drop a contact that still approaches */
+                                  it may drop a contact that still approaches: not on by default */
     dFastMeshCullSpm = 4,      /* support planes: turn near misses away before the near callback */
     dFastMeshCullPatches = 8,  /* in binary trees: one triangle answers for its patch */
-    dFastMeshCullCoherence = 16, /* remember something of a pair from call to call */
+    dFastMeshCullCoherence = 16, /* remember something of a pair from call to call: in binary trees
+                                    where the last search ended, with cones the last pair of
+                                    triangles that did not recede. Other pairs have no memory, and
+                                    cacheTries stays 0: the fast tree starts at its root anew, which
+                                    costs less than keeping a place in it */
     dFastMeshCullAll = 31,
-    dFastMeshCullDefault = 28 /* those that change no contact */
+    dFastMeshCullDefault = 29 /* all but cones */
 };
 
 FASTMESH_API void dGeomFastMeshSetCulling(dGeomID g, int flags);
@@ -321,9 +326,11 @@ FASTMESH_API int dGeomFastMeshGetCulling(dGeomID g);
 
 /* The speed below which nothing counts as receding; for a pair the larger of the two holds. It
  * should cover what gravity does in a step and what the solver's error correction gives a body that
- * it pushes out. Negative or not a number: nothing changes. Default 1. Velocities are those of the
- * bodies; for a geom without one the last transform serves, taken as 0.01 time units old; without
- * that the geom is still. */
+ * it pushes out. Negative or not a number: nothing changes. Until it is set, and Get gives -1, it is
+ * what gravity gives the geom's body in 0.1 time units; a geom without a body then leaves the choice
+ * to the other, and where neither has gravity nothing recedes. Velocities are those of the bodies;
+ * for a geom without one the last transform serves, taken as 0.01 time units old; without that the
+ * geom is still. */
 FASTMESH_API void dGeomFastMeshSetCullTolerance(dGeomID g, dReal speed);
 FASTMESH_API dReal dGeomFastMeshGetCullTolerance(dGeomID g);
 
