@@ -1054,11 +1054,12 @@ static int FindWalls(const Patch *patch, fmVec3 ways[FM_MAX_WALLS])
     for (int side = 0; side < 2; ++side) {
         const BigFacet *facets = patch->facets[side];
         bool inValley[FM_MAX_DIRECTIONS] = {false};
-        for (int i = 0; i < patch->facetCount[side]; ++i)
+        for (int i = 1; i < patch->facetCount[side]; ++i)
             for (int j = 0; j < i; ++j) {
+                if (fmDot(facets[i].normal, facets[j].normal) >= FM_SHARP_COS)
+                    continue;
                 fmVec3 apart = fmSub(FaceMiddle(c, side, facets[i].face), FaceMiddle(c, side, facets[j].face));
-                if (fmDot(facets[i].normal, facets[j].normal) < FM_SHARP_COS &&
-                    fmDot(facets[j].normal, apart) > tolerance && fmDot(facets[i].normal, apart) < -tolerance)
+                if (fmDot(facets[j].normal, apart) > tolerance && fmDot(facets[i].normal, apart) < -tolerance)
                     inValley[i] = inValley[j] = true;
             }
         for (int i = 0; i < patch->facetCount[side]; ++i) {

@@ -117,9 +117,9 @@ static bool takeUnder(void *context, const int32_t *faces, int count)
  * again: where the line through the contact along its normal meets the part's plane. */
 static int32_t faceUnder(const fmSide *s, int32_t face, fmVec3 pos, fmVec3 along)
 {
-    if (face < 0)
-        return face;
     const fmMesh *mesh = s->mesh;
+    if (face < 0 || mesh->faceFacet[face] >= mesh->flatCount)
+        return face; /* none, or a part of its own */
     fmVec3 n = mesh->normals[face];
     double steep = fmDot(n, along), above = fmDot(n, fmSub(fmFacePoint(mesh, face, 0), pos));
     fmVec3 p = fabs(steep) > WALL_COS ? fmAddScaled(pos, along, above / steep) : pos;
