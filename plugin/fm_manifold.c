@@ -9,11 +9,16 @@
 #include "fm_manifold.h"
 
 #include "fm_closest.h"
+#include "fm_convex.h"
 
 /* A snapped direction stays within 60 degrees of the contour's. Guarded by test_contacts: "thin post". */
 #define FM_SNAP_CONE_COS 0.5
 /* How much longer a way out per unit of 1 - cos may be away from the contour's direction. */
 #define FM_SNAP_BEND 0.05
+/* Bodies rest on faces and edges. The hulls are asked when the way those offer is longer than this fraction of
+ * the contour's extent, and their way must be clearly shorter. */
+#define FM_LONG_WAY 0.2
+#define FM_HULL_GAIN 0.9
 /* The contour's own direction is as good as a face's when it is this little longer. */
 #define FM_SNAP_KEEP 1.0001
 /* Facets of at least this fraction of the contour's area may direct: on a finely curved mesh no face does,
@@ -444,6 +449,33 @@ static double PierceWay(const Patch *patch, fmVec3 n, double thickness)
     return fmDot(way, fmSub(body == 0 ? c->aInB.t : fmVec(0, 0, 0), patch->view.centre));
 }
 
+static fmBox EventBox(const Patch *patch)
+{
+    fmBox box = fmEmptyBox();
+    for (int32_t i = 0; i < patch->region->events.count; ++i)
+        fmBoxAdd(&box, patch->events[i].pos);
+    return box;
+}
+
+/* Where the contour has no direction of its own and no face or pair of edges offers a short way: which way the
+ * convex hulls of what lies inside each other part soonest, as libccd finds it. */
+static void TryHulls(const Patch *patch, Best *best)
+{
+    fmBox box = EventBox(patch);
+    if (best->cost <= FM_LONG_WAY * fmLength(fmSub(box.hi, box.lo)))
+        return;
+    fmConvex a = {.points = patch->low, .pointCount = patch->lowCount};
+    fmConvex b = {.points = patch->high, .pointCount = patch->highCount};
+    fmConvexOverlap overlap;
+    if (!fmConvexFindOverlap(&a, &b, &overlap))
+        return;
+    double cost = WayOut(patch, overlap.normal);
+    if (cost < FM_HULL_GAIN * best->cost) {
+        best->cost = cost;
+        best->n = overlap.normal;
+    }
+}
+
 static void FindDirection(Patch *patch)
 {
     bool free = patch->region->segments.count < 3 || patch->roundness < FM_THIN_CONTOUR;
@@ -454,6 +486,8 @@ static void FindDirection(Patch *patch)
         best.cost = WayOut(patch, best.n) * FM_SNAP_KEEP;
     }
     TryFacetsAndEdges(patch, &best);
+    if (free)
+        TryHulls(patch, &best);
     patch->view.n = best.n;
     /* a pierced plate: the two ways along its normal are equally long */
     if (free && fabs(FacesSay(patch, best.n)) < FM_FACES_DECIDE) {
@@ -964,9 +998,7 @@ static bool Wraps(const Patch *patch)
     if (patch->region->manyFaces[0] || patch->region->manyFaces[1] ||
         patch->region->faces[0].count + patch->region->faces[1].count > FM_WRAP_FACES)
         return false;
-    fmBox box = fmEmptyBox();
-    for (int32_t i = 0; i < patch->region->events.count; ++i)
-        fmBoxAdd(&box, patch->events[i].pos);
+    fmBox box = EventBox(patch);
     return patch->roundness < FM_WRAP_AREA &&
            patch->width > FM_WRAP_WAY * fmLength(fmSub(box.hi, box.lo));
 }
