@@ -34,7 +34,7 @@ typedef struct Block {
     size_t bytes;
 } Block;
 
-#define BLOCK_COUNT 15
+#define BLOCK_COUNT 16
 
 /* clang-format off */
 #define BLOCK(array, count) {array, (size_t)(count) * sizeof *(array)}
@@ -56,6 +56,7 @@ static void listBlocks(const fmMesh *m, Block blocks[BLOCK_COUNT])
         BLOCK(m->edgeCos, m->edgeCount),
         BLOCK(m->pointFirstEdge, m->pointCount + 1),
         BLOCK(m->pointEdges, 2 * (size_t)m->edgeCount),
+        BLOCK(m->pointNext, 2 * (size_t)m->edgeCount),
         BLOCK(m->flats, m->flatCount),
         BLOCK(m->facetSides, m->facetSideCount),
     };

@@ -32,10 +32,12 @@ typedef struct fmEdge {
     int32_t face[2];
 } fmEdge;
 
-/* Counter-clockwise seen from outside; edge[i] joins point[i] and point[(i + 1) % 3]. */
+/* Counter-clockwise seen from outside; edge[i] joins point[i] and point[(i + 1) % 3], and next[i] is the face
+ * beyond it, -1 for none: the edge knows it too, but whoever walks over the surface would wait for it. */
 typedef struct fmFace {
     int32_t point[3];
     int32_t edge[3];
+    int32_t next[3];
 } fmFace;
 
 /* A maximal edge-connected set of faces in one plane. On curved meshes nearly every face is a facet alone;
@@ -82,6 +84,7 @@ typedef struct fmMesh {
     float *edgeCos;       /* cosine of the angle between the two face normals; 1 is flat; -1 at a border */
     int32_t *pointFirstEdge; /* pointCount + 1 entries into pointEdges */
     int32_t *pointEdges;     /* the edges round each point */
+    int32_t *pointNext;      /* and their other ends */
     fmFacet *flats;          /* flatCount of them, NULL when there are none */
     int32_t (*facetSides)[2]; /* from point to point, the way the facet's faces run; one for a chain of
                                  edges in a straight line */

@@ -128,7 +128,7 @@ static void orderEdges(Work *work)
     for (int32_t f = 0; f < mesh->faceCount; ++f)
         for (int c = 0; c < 3; ++c)
             mesh->faces[f].edge[c] = work->number[mesh->faces[f].edge[c]];
-    fmMeshLinkPoints(mesh);
+    fmMeshLink(mesh);
 }
 
 static size_t larger(size_t a, size_t b)

@@ -183,11 +183,9 @@ static void Flood(fmContour *c)
         bool bounded = c->mesh[1 - at.side]->report.closed;
         int32_t end = mesh->pointFirstEdge[at.point + 1];
         for (int32_t k = mesh->pointFirstEdge[at.point]; k < end; ++k) {
-            int32_t e = mesh->pointEdges[k];
-            if (i < seeds && fmBitsHas(&c->edgeBits[at.side], e))
+            if (i < seeds && fmBitsHas(&c->edgeBits[at.side], mesh->pointEdges[k]))
                 continue;
-            const fmEdge *edge = &mesh->edges[e];
-            int32_t next = edge->point[0] ^ edge->point[1] ^ at.point; /* the other one */
+            int32_t next = mesh->pointNext[k];
             if (fmBitsHas(known, next)) {
                 if (pointEvent[next] != at.event)
                     fmJoinEvents(c->events.items, pointEvent[next], at.event);

@@ -212,7 +212,7 @@ static void buildEdges(Work *work)
     }
 }
 
-void fmMeshLinkPoints(fmMesh *mesh)
+void fmMeshLink(fmMesh *mesh)
 {
     int32_t *first = mesh->pointFirstEdge;
     memset(first, 0, (size_t)(mesh->pointCount + 1) * sizeof *first);
@@ -224,10 +224,21 @@ void fmMeshLinkPoints(fmMesh *mesh)
     /* fill each run from its end, which stands in the place of the next one's start; then all are off
      * by one place */
     for (int32_t e = mesh->edgeCount - 1; e >= 0; --e)
-        for (int i = 0; i < 2; ++i)
-            mesh->pointEdges[--first[mesh->edges[e].point[i] + 1]] = e;
+        for (int i = 0; i < 2; ++i) {
+            int32_t at = --first[mesh->edges[e].point[i] + 1];
+            mesh->pointEdges[at] = e;
+            mesh->pointNext[at] = mesh->edges[e].point[1 - i];
+        }
     memmove(first, first + 1, (size_t)mesh->pointCount * sizeof *first);
     first[mesh->pointCount] = 2 * mesh->edgeCount;
+
+    for (int32_t e = 0; e < mesh->edgeCount; ++e)
+        for (int i = 0; i < 2; ++i) {
+            int32_t f = mesh->edges[e].face[i];
+            for (int k = 0; k < 3 && f >= 0; ++k)
+                if (mesh->faces[f].edge[k] == e)
+                    mesh->faces[f].next[k] = mesh->edges[e].face[1 - i];
+        }
 }
 
 static int connect(Work *work)
@@ -242,10 +253,11 @@ static int connect(Work *work)
     mesh->pointEdges = fmAlloc(2 * (size_t)mesh->edgeCount * sizeof *mesh->pointEdges);
     size_t spokeBytes = (size_t)work->largestGroup * sizeof *work->spokes;
     work->spokes = fmAlloc(spokeBytes);
-    bool room = mesh->edges && mesh->pointFirstEdge && mesh->pointEdges && work->spokes;
+    mesh->pointNext = fmAlloc(2 * (size_t)mesh->edgeCount * sizeof *mesh->pointNext);
+    bool room = mesh->edges && mesh->pointFirstEdge && mesh->pointEdges && mesh->pointNext && work->spokes;
     if (room) {
         buildEdges(work);
-        fmMeshLinkPoints(mesh);
+        fmMeshLink(mesh);
     }
     fmFree(work->spokes, spokeBytes);
     return room ? dFastMeshOk : dFastMeshErrorMemory;

@@ -5,12 +5,13 @@
 
 #include "fm_mesh.h"
 
-/* From points and faces[].point: allocates and fills edges, faces[].edge, pointFirstEdge and pointEdges,
- * and counts edges in the report. Returns a status; fmMeshFree frees what a failure leaves. */
+/* From points and faces[].point: allocates and fills edges, faces[].edge and [].next, pointFirstEdge,
+ * pointEdges and pointNext, and counts edges in the report. Returns a status; fmMeshFree frees what a failure leaves. */
 int fmMeshConnect(fmMesh *mesh);
 
-/* The last step of it: fills pointFirstEdge and pointEdges from the edges. */
-void fmMeshLinkPoints(fmMesh *mesh);
+/* The last step of it: fills pointFirstEdge, pointEdges, pointNext and faces[].next from the
+ * edges. */
+void fmMeshLink(fmMesh *mesh);
 
 /* From points and edges: the components and the volume of the report. Returns a status; nothing has
  * changed when memory is out. */

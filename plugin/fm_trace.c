@@ -62,6 +62,17 @@ static bool MarkSheets(fmContour *c, int32_t count)
     return true;
 }
 
+/* The face beyond an edge of a face. One of those beyond it comes after it; the memory can begin now. */
+static int32_t Beyond(const fmMesh *mesh, int32_t face, int32_t edge)
+{
+    const fmFace *f = &mesh->faces[face];
+    int32_t next = f->next[f->edge[0] == edge ? 0 : f->edge[1] == edge ? 1 : 2];
+    for (int k = 0; k < 3 && next >= 0; ++k)
+        if (mesh->faces[next].next[k] >= 0)
+            __builtin_prefetch(&mesh->faces[mesh->faces[next].next[k]]);
+    return next;
+}
+
 fmTrace fmTraceLoop(fmContour *c, int32_t faceA, int32_t faceB)
 {
     fmCrossing start, in, out;
@@ -82,8 +93,7 @@ fmTrace fmTraceLoop(fmContour *c, int32_t faceA, int32_t faceB)
             break;
         /* over the edge that the way out goes through: it is an edge of one face and lies in the other */
         int side = out.edgeOfB;
-        const fmEdge *edge = &c->mesh[side]->edges[out.edge];
-        face[side] = edge->face[edge->face[0] == face[side]];
+        face[side] = Beyond(c->mesh[side], face[side], out.edge);
         if (face[side] < 0)
             return FM_TRACE_TORN;
         fmCrossReplace(&pair, side, c->mesh[side], face[side], &c->aInB);

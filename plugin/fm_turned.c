@@ -68,7 +68,8 @@ void fmTurnedRefresh(fmTurned *turned, const fmMesh *mesh)
     for (int32_t f = 0; f < mesh->faceCount; ++f) {
         const fmFace *face = &mesh->faces[f];
         m->faces[f] = (fmFace){{face->point[0], face->point[2], face->point[1]},
-                               {face->edge[2], face->edge[1], face->edge[0]}};
+                               {face->edge[2], face->edge[1], face->edge[0]},
+                               {face->next[2], face->next[1], face->next[0]}};
         m->normals[f] = fmNeg(mesh->normals[f]);
     }
     for (int32_t e = 0; e < mesh->edgeCount; ++e) {

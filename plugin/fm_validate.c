@@ -66,6 +66,9 @@ static const char *validateEdge(const fmMesh *mesh, int32_t e)
         const int32_t *of = f >= 0 ? mesh->faces[f].edge : NULL;
         if (of && of[0] != e && of[1] != e && of[2] != e)
             return "an edge's face does not know the edge";
+        for (int k = 0; k < 3 && of; ++k)
+            if (of[k] == e && mesh->faces[f].next[k] != edge->face[1 - i])
+                return "a face does not know the face beyond an edge";
     }
     bool border = edge->face[0] < 0 || edge->face[1] < 0;
     bool flat = !border && mesh->faceFacet[edge->face[0]] == mesh->faceFacet[edge->face[1]];
@@ -90,6 +93,8 @@ static const char *validatePointEdges(const fmMesh *mesh)
                 return "the edges of a point are not in order";
             if (mesh->edges[e].point[0] != p && mesh->edges[e].point[1] != p)
                 return "an edge of a point does not end there";
+            if (mesh->pointNext[i] != mesh->edges[e].point[mesh->edges[e].point[0] == p])
+                return "a point does not know the other end of an edge";
         }
     return NULL;
 }
