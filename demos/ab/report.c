@@ -220,8 +220,8 @@ static void WriteCullChart(FILE *to, const AbScene *scene)
                     ChartGrouped(llround(culls[i].away), away),
                     ChartGrouped(llround(culls[i].asked), asked), culls[i].what);
     fprintf(to,
-            "<br>* Back-face culling by motion is off unless asked for, because it drops contacts "
-            "that recede: switched on here for the %ld sampled pairs, not timed.</p>\n",
+            "<br>* Asked once more, all together, for the %ld sampled pairs, not timed. Cones are off "
+            "unless asked for, because they may drop a contact that still approaches.</p>\n",
             scene->velocity.pairs);
 }
 
