@@ -151,29 +151,13 @@ static bool TraceAll(fmContour *c, fmPairSource *source, const void *sourceConte
 
 /* ---- a fixed order, whatever tree delivered the pairs ------------------------------------------- */
 
-/* Along one edge by place; at the same place inwards before outwards. */
-static bool EventBefore(const fmEvent *a, const fmEvent *b)
-{
-    return a->t != b->t ? a->t < b->t : a->entering && !b->entering;
-}
-
-/* Events by mesh, edge and place on the edge. newId[i] is where event i went. */
+/* Events by mesh, edge and face. newId[i] is where event i went. */
 static void SortEvents(fmContour *c, fmKey *keys, fmKey *spare, fmEvent *copy, int32_t *newId)
 {
     fmEvent *events = c->events.items;
     for (int32_t i = 0; i < c->eventCount; ++i)
         keys[i] = (fmKey){EventKey(events[i].edgeOfB, events[i].edge, events[i].face), i};
     fmSortKeys(keys, c->eventCount, spare);
-    for (int32_t i = 0; i < c->eventCount; ++i) {
-        /* few edges have more than two events */
-        int32_t at = i;
-        for (; at > 0 && keys[at - 1].key >> 32 == keys[i].key >> 32 &&
-               EventBefore(&events[keys[i].item], &events[keys[at - 1].item]);)
-            --at;
-        fmKey key = keys[i];
-        memmove(&keys[at + 1], &keys[at], (size_t)(i - at) * sizeof *keys);
-        keys[at] = key;
-    }
     for (int32_t i = 0; i < c->eventCount; ++i) {
         copy[i] = events[keys[i].item];
         copy[i].parent = i;
@@ -186,14 +170,14 @@ static void SortPairs(fmContour *c, fmKey *keys, fmKey *spare, fmCutPair *copy)
 {
     fmCutPair *pairs = c->pairs.items;
     for (int32_t i = 0; i < c->pairCount; ++i)
-        keys[i] = (fmKey){(uint64_t)(uint32_t)pairs[i].face[0] << 32 | (uint32_t)pairs[i].face[1], i};
+        keys[i] = (fmKey){fmPairKey(pairs[i].face[0], pairs[i].face[1]), i};
     fmSortKeys(keys, c->pairCount, spare);
     for (int32_t i = 0; i < c->pairCount; ++i)
         copy[i] = pairs[keys[i].item];
     memcpy(pairs, copy, (size_t)c->pairCount * sizeof *pairs);
 }
 
-/* Events by mesh, edge and place on the edge; pairs by their faces. */
+/* Events by mesh, edge and face; pairs by their faces. */
 static bool OrderCollected(fmContour *c)
 {
     size_t events = (size_t)c->eventCount, pairs = (size_t)c->pairCount;

@@ -289,8 +289,7 @@ static void GatherRestingFacets(Patch *patch)
         for (int32_t i = 0; i < range.count; ++i)
             for (int k = 0; k < 3; ++k) {
                 int32_t face = FM_ITEMS(int32_t, c->faces)[range.first + i];
-                const fmEdge *edge = &mesh->edges[mesh->faces[face].edge[k]];
-                int32_t next = edge->face[edge->face[0] == face];
+                int32_t next = mesh->faces[face].next[k];
                 if (next >= 0 && (side == 0 ? -1 : 1) * fmDot(FaceNormal(c, side, next), patch->view.n) >
                                      FM_FLAT_COS)
                     AddFacet(patch, side, next);

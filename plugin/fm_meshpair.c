@@ -131,8 +131,7 @@ static int32_t faceUnder(const fmSide *s, int32_t face, fmVec3 pos, fmVec3 along
         under.beyond = beyondFace(mesh, under.face, p, &side);
         if (under.beyond <= ON_FACE * mesh->size)
             return under.face;
-        const fmEdge *edge = &mesh->edges[mesh->faces[under.face].edge[side]];
-        int32_t next = edge->face[edge->face[0] == under.face];
+        int32_t next = mesh->faces[under.face].next[side];
         if (next < 0 || mesh->faceFacet[next] != under.facet)
             break;
         under.face = next;

@@ -35,12 +35,6 @@ static void Reach(Reached *reached, int32_t face)
     reached->queue[reached->count++] = face;
 }
 
-static int32_t Neighbour(const fmMesh *mesh, int32_t face, int k)
-{
-    const fmEdge *edge = &mesh->edges[mesh->faces[face].edge[k]];
-    return edge->face[edge->face[0] == face];
-}
-
 /* From the first face over the edges to all the others? The border of a subtree is ragged: one face outside
  * may lie between. */
 static bool IsConnected(const fmMesh *mesh, Range faces)
@@ -49,10 +43,10 @@ static bool IsConnected(const fmMesh *mesh, Range faces)
     Reach(&reached, faces.first);
     for (int i = 0; i < reached.count; ++i)
         for (int k = 0; k < 3; ++k) {
-            int32_t next = Neighbour(mesh, reached.queue[i], k);
+            int32_t next = mesh->faces[reached.queue[i]].next[k];
             Reach(&reached, next);
             for (int n = 0; n < 3 && next >= 0; ++n)
-                Reach(&reached, Neighbour(mesh, next, n));
+                Reach(&reached, mesh->faces[next].next[n]);
         }
     return reached.count == faces.count;
 }
