@@ -158,8 +158,7 @@ static void addSides(const fmTarget *target, const fmTouchedFaces *near, const f
 {
     const fmMesh *mesh = target->mesh;
     for (int side = 0; side < 3; ++side) {
-        int32_t edge = mesh->faces[face].edge[side];
-        int32_t other = mesh->edges[edge].face[mesh->edges[edge].face[0] == face];
+        int32_t edge = mesh->faces[face].edge[side], other = mesh->faces[face].next[side];
         bool idle = mesh->edgeKind[edge] == FM_EDGE_NEUTRAL || (other >= 0 && other < face) ||
                     mesh->edgeKind[edge] == FM_EDGE_CONCAVE;
         if ((!idle || target->keepFace) && addEdge(target, near, c, face, side, &found->spots))

@@ -80,11 +80,6 @@ typedef struct fmContour {
 
 #define FM_ITEMS(type, array) ((type *)(array).items)
 
-static inline uint64_t fmPairKey(int32_t a, int32_t b)
-{
-    return (uint64_t)(uint32_t)a << 32 | (uint32_t)b;
-}
-
 static inline fmEvent fmEventOf(const fmCrossing *crossing)
 {
     return (fmEvent){.pos = crossing->pos,

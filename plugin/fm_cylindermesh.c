@@ -173,8 +173,7 @@ static bool joinParts(Query *q)
         if (fmIdMapAdd(known, (uint64_t)parts[i].face, i, &added) < 0)
             return false;
         for (int k = 0; k < 3; ++k) {
-            int32_t e = mesh->faces[parts[i].face].edge[k];
-            int32_t other = mesh->edges[e].face[mesh->edges[e].face[0] == parts[i].face];
+            int32_t e = mesh->faces[parts[i].face].edge[k], other = mesh->faces[parts[i].face].next[k];
             /* faces ascend: the later of two meets the earlier */
             if (other < 0 || other > parts[i].face || isValley(q->target, e))
                 continue;
@@ -401,8 +400,7 @@ static void tryRidge(const Query *q, Region *region, fmVec3 point, fmVec3 from, 
 static fmVec3 acrossEdge(const Query *q, const Part *part, int side)
 {
     const fmMesh *mesh = q->target->mesh;
-    int32_t e = mesh->faces[part->face].edge[side];
-    int32_t other = mesh->edges[e].face[mesh->edges[e].face[0] == part->face];
+    int32_t other = mesh->faces[part->face].next[side];
     if (other >= 0)
         return mesh->normals[other];
     fmVec3 a = fmFacePoint(mesh, part->face, side),

@@ -20,6 +20,12 @@ typedef struct fmIdMap {
     uint32_t used, epoch;
 } fmIdMap;
 
+/* Two numbers as one key. */
+static inline uint64_t fmPairKey(int32_t a, int32_t b)
+{
+    return (uint64_t)(uint32_t)a << 32 | (uint32_t)b;
+}
+
 static inline void fmIdMapClear(fmIdMap *map)
 {
     map->used = 0;

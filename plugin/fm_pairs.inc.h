@@ -154,8 +154,7 @@ INLINE bool Passed(const fmPairQuery *query, const fmBoxPair *pair)
         return false;
     int32_t a = SheetOf(query->sides[0].tree, pair->child[0]);
     int32_t b = SheetOf(query->sides[1].tree, pair->child[1]);
-    return a >= 0 && b >= 0 &&
-           fmIdMapGet(query->passed, (uint64_t)(uint32_t)a << 32 | (uint32_t)b) >= 0;
+    return a >= 0 && b >= 0 && fmIdMapGet(query->passed, fmPairKey(a, b)) >= 0;
 }
 
 static void WalkPairs(const fmPairQuery *query)

@@ -21,12 +21,6 @@ typedef struct Grower {
     int32_t pointCount;
 } Grower;
 
-static int32_t neighbour(const fmMesh *mesh, int32_t face, int k)
-{
-    const fmEdge *edge = &mesh->edges[mesh->faces[face].edge[k]];
-    return edge->face[0] == face ? edge->face[1] : edge->face[0];
-}
-
 /* The paper's table: convex and concave edges make a face mixed; neutral ones leave the choice to the
  * others; all neutral is flat. */
 static fmPatchKind kindOfFace(const fmMesh *mesh, int32_t face)
@@ -124,7 +118,7 @@ static void growPatch(Grower *g, int32_t seed, fmPatchKind kind)
             continue;
         join(g, face);
         for (int k = 0; k < 3; ++k) {
-            int32_t next = neighbour(g->mesh, face, k);
+            int32_t next = g->mesh->faces[face].next[k];
             if (next < 0 || g->patches.facePatch[next] >= 0 || g->asked[next] == patch + 1)
                 continue;
             fmEdgeKind edge = (fmEdgeKind)g->mesh->edgeKind[g->mesh->faces[face].edge[k]];
@@ -292,7 +286,7 @@ bool fmEdgeFaceSafeNormal(const fmMesh *mesh, int32_t face, int k, fmVec3 *norma
 {
     if (mesh->edgeKind[mesh->faces[face].edge[k]] != FM_EDGE_CONVEX)
         return false;
-    fmVec3 mean = fmAdd(mesh->normals[face], mesh->normals[neighbour(mesh, face, k)]);
+    fmVec3 mean = fmAdd(mesh->normals[face], mesh->normals[mesh->faces[face].next[k]]);
     fmVec3 safe = fmNormalize(fmCross(edgeDirection(mesh, face, k), mean));
     if (!(fmMaxAbs(safe) > 0)) /* folded back on itself */
         safe = fmEdgeFaceNormal(mesh, face, k);

@@ -3,28 +3,8 @@
  * those are. */
 #include "fm_contour.h"
 #include "fm_trace.h"
-#include "meshes.h"
+#include "bodies.h"
 #include "testing.h"
-
-typedef struct Body {
-    fmMesh mesh;
-    fmTree tree;
-} Body;
-
-static Body MakeBody(TestMesh test)
-{
-    Body body = {.mesh = TestMeshCook(&test)};
-    if (fmTreeBuild(&body.tree, &body.mesh, FM_SPLIT_SAH, FM_LANES) != 0)
-        abort();
-    TestMeshFree(&test);
-    return body;
-}
-
-static void FreeBody(Body *body)
-{
-    fmTreeFree(&body->tree);
-    fmMeshFree(&body->mesh);
-}
 
 static TestMesh Knobbed(int slices, int stacks)
 {

@@ -1,28 +1,8 @@
 /* Mesh against mesh below the geom class: contours, directions, depths, choice of contacts. */
 #include "fm_contour.h"
 #include "fm_meshmesh.h"
-#include "meshes.h"
+#include "bodies.h"
 #include "testing.h"
-
-typedef struct Body {
-    fmMesh mesh;
-    fmTree tree;
-} Body;
-
-static Body MakeBody(TestMesh test)
-{
-    Body body = {.mesh = TestMeshCook(&test)};
-    if (fmTreeBuild(&body.tree, &body.mesh, FM_SPLIT_SAH, FM_LANES) != 0)
-        abort();
-    TestMeshFree(&test);
-    return body;
-}
-
-static void FreeBody(Body *body)
-{
-    fmTreeFree(&body->tree);
-    fmMeshFree(&body->mesh);
-}
 
 static fmMat3 Turn(fmVec3 axis, double angle)
 {

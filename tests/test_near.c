@@ -26,7 +26,7 @@ static bool Keep(void *context, const int32_t (*pairs)[2], int count)
         fmCrossing crossings[FM_MAX_CROSSINGS];
         fmFaceCorners(found->a, pairs[i][0], found->aInB, corners);
         if (fmCrossFaces(found->a, pairs[i][0], corners, found->b, pairs[i][1], crossings) > 0)
-            found->keys[found->count++] = (uint64_t)(uint32_t)pairs[i][0] << 32 | (uint32_t)pairs[i][1];
+            found->keys[found->count++] = fmPairKey(pairs[i][0], pairs[i][1]);
     }
     return true;
 }
