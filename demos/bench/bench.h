@@ -5,12 +5,14 @@
 #include "scene_fall.h"
 
 #define BENCH_MAX_SIDES 8
-#define BENCH_MAX_FIGURES 24
+#define BENCH_MAX_FIGURES 64
 
 typedef struct BenchOptions {
     const char *filter;     /* parts of job names, separated by commas; NULL for all jobs */
     const char *meshes;     /* directory with OBJ files of the papers' size, or NULL */
     const char *json;       /* file to write, or NULL */
+    const char *savePairs;  /* directory where recordings are kept as files, or NULL */
+    bool longToo;           /* long jobs run without being named in full */
     double seconds;         /* of processor time for comparing, per job and about */
     uint64_t seed;          /* of the order of jobs, the placements and the sampling */
     int rounds;             /* times everything is asked */
@@ -71,8 +73,16 @@ typedef struct BenchJob {
 
 extern const BenchJob kBenchJobs[];
 extern const int kBenchJobCount;
-bool BenchJobWanted(const BenchJob *job, const char *filter);
+/* Does it run a scene that ODE's trimesh drives? That takes a quarter of an hour at full size. */
+bool BenchJobIsLong(const BenchJob *job);
+/* A long job is wanted when the filter has its whole name, or with longToo when others would be. */
+bool BenchJobWanted(const BenchJob *job, const char *filter, bool longToo);
 
+/* Takes a recording from a file, so that no job runs its scene; false with a sentence that says what is
+ * wrong. Returns the job that compares the engines on its pairs. */
+bool BenchLoadPairs(const char *path, const BenchJob **job, char *complaint, size_t size);
+/* False when a recording that was to be kept could not be written. */
+bool BenchPairsSaved(void);
 /* Frees what jobs keep for each other. */
 void BenchForgetRecordings(void);
 

@@ -5,6 +5,12 @@
 #include <stdio.h>
 #include <string.h>
 
+/* The recorded scenes, and who drives them. */
+#define PLANE RECORDED(SceneFallPlane, SceneEngineFastMesh)
+#define TORUS RECORDED(SceneFallTorus, SceneEngineFastMesh)
+#define PLANE_STOCK RECORDED(SceneFallPlane, SceneEngineStock)
+#define TORUS_STOCK RECORDED(SceneFallTorus, SceneEngineStock)
+
 const BenchJob kBenchJobs[] = {
     {"placements-boolean-paper", "random placements, 60 % touching: do they touch?",
      JobPlacementsBoolean, MeshSetPaper},
@@ -14,17 +20,21 @@ const BenchJob kBenchJobs[] = {
      JobPlacementsContacts, MeshSetPaper},
     {"placements-contacts-made", "random placements, 60 % touching: up to 32 contacts",
      JobPlacementsContacts, MeshSetMade},
-    {"pairs-plane", "near pairs of the pile on the plane, from all of its run: up to 32 contacts",
-     JobRecordedPairs, SceneFallPlane},
-    {"pairs-torus", "near pairs of the fall on the torus, from all of its run: up to 32 contacts",
-     JobRecordedPairs, SceneFallTorus},
-    {"floor-plane", "meshes and the plane of the pile: up to 32 contacts", JobRecordedFloor,
-     SceneFallPlane},
-    {"miss-plane", "near pairs of the pile that do not touch", JobNearMiss, SceneFallPlane},
-    {"miss-torus", "near pairs of the fall on the torus that do not touch", JobNearMiss,
-     SceneFallTorus},
-    {"scene-plane", "the pile on the plane as a whole", JobScene, SceneFallPlane},
-    {"scene-torus", "the fall on the torus as a whole", JobScene, SceneFallTorus},
+    {"pairs-plane", "near pairs of the pile on the plane that FastMesh drives: up to 32 contacts",
+     JobRecordedPairs, PLANE},
+    {"pairs-torus", "near pairs of the fall on the torus that FastMesh drives: up to 32 contacts",
+     JobRecordedPairs, TORUS},
+    {"pairs-plane-stock",
+     "near pairs of the pile on the plane that ODE's trimesh drives: up to 32 contacts",
+     JobRecordedPairs, PLANE_STOCK},
+    {"pairs-torus-stock",
+     "near pairs of the fall on the torus that ODE's trimesh drives: up to 32 contacts",
+     JobRecordedPairs, TORUS_STOCK},
+    {"floor-plane", "meshes and the plane of the pile: up to 32 contacts", JobRecordedFloor, PLANE},
+    {"miss-plane", "near pairs of the pile that do not touch", JobNearMiss, PLANE},
+    {"miss-torus", "near pairs of the fall on the torus that do not touch", JobNearMiss, TORUS},
+    {"scene-plane", "the pile on the plane as a whole", JobScene, PLANE},
+    {"scene-torus", "the fall on the torus as a whole", JobScene, TORUS},
     {"coherence", "a pile on the plane with and without memory of its pairs", JobMemoryOfPairs, 0},
     {"sphere", "a mesh and spheres: up to 32 contacts", JobPartner, PartnerSphere},
     {"box", "a mesh and boxes: up to 32 contacts", JobPartner, PartnerBox},
@@ -69,15 +79,22 @@ void BenchMakeQuick(BenchOptions *options)
     options->scene.seconds = 3;
 }
 
-bool BenchJobWanted(const BenchJob *job, const char *filter)
+bool BenchJobIsLong(const BenchJob *job)
 {
+    return job->run == JobRecordedPairs &&
+           (job->variant == PLANE_STOCK || job->variant == TORUS_STOCK);
+}
+
+bool BenchJobWanted(const BenchJob *job, const char *filter, bool longToo)
+{
+    bool whole = BenchJobIsLong(job) && !longToo; /* or not at all */
     if (!filter)
-        return true;
+        return !whole;
     char part[64];
     for (const char *at = filter; *at;) {
         size_t length = strcspn(at, ",");
         snprintf(part, sizeof part, "%.*s", (int)(length < 63 ? length : 63), at);
-        if (length > 0 && strstr(job->name, part))
+        if (length > 0 && (whole ? !strcmp(job->name, part) : strstr(job->name, part) != NULL))
             return true;
         at += length + (at[length] == ',');
     }

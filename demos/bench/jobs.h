@@ -21,7 +21,8 @@ void JobPlacementsContacts(const BenchOptions *options, int variant, BenchResult
 ModelPairs PlacementsMake(const Model *models, int modelCount, int count, double share,
                           uint64_t seed);
 
-/* recorded.c; the variant is a SceneFallKind */
+/* recorded.c; the variant is a scene and who drives it */
+#define RECORDED(kind, driver) ((int)(kind) + (int)SceneFallKinds * (int)(driver))
 void JobRecordedPairs(const BenchOptions *options, int variant, BenchResult *result);
 void JobRecordedFloor(const BenchOptions *options, int variant, BenchResult *result);
 void JobNearMiss(const BenchOptions *options, int variant, BenchResult *result);

@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "bench.h"
 #include "gate.h"
@@ -28,6 +30,13 @@ static void Usage(FILE *to)
         "      --seed N          of the order and the placements (default 1)\n"
         "      --objects N       of the recorded scenes (default 600)\n"
         "      --simulate S      seconds of the recorded scenes (default 14)\n"
+        "      --long            long jobs, too: scenes driven by ODE's trimesh, 10 to 20 minutes "
+        "each at\n"
+        "                        full size; else they run only when --filter has their whole name\n"
+        "      --save-pairs DIR  keep recorded scenes there, as plane-stock.pairs and so on\n"
+        "      --pairs FILE      take a kept scene instead of running it, and do only the job on "
+        "its\n"
+        "                        pairs unless there is a --filter; may be given several times\n"
         "  -o, --json FILE       write the results there as well\n"
         "  -p, --profile         instead: where the time of a step of the two scenes and of the "
         "random\n"
@@ -44,9 +53,13 @@ static void Usage(FILE *to)
         to);
 }
 
+#define MOST_PAIRS (SceneFallKinds * SceneEngineCount) /* one of each recording */
+
 typedef struct Command {
     BenchOptions bench;
     bool list, profile;
+    const char *pairs[MOST_PAIRS]; /* files of recordings */
+    int pairsCount;
     bool gate, gateUpdate;
     const char *gateFile, *gateWork;
 } Command;
@@ -62,10 +75,29 @@ static bool ParseNumber(const char *text, double lo, double hi, const char *what
     return true;
 }
 
+/* Known before a long recording rather than after it. */
+static bool CanWriteInto(const char *directory)
+{
+    struct stat status;
+    return !stat(directory, &status) && S_ISDIR(status.st_mode) && !access(directory, W_OK | X_OK);
+}
+
 /* Returns -1 to go on, else the exit status. */
 static int Parse(int argc, char **argv, Command *command)
 {
-    enum { ROUNDS = 256, SEED, OBJECTS, SIMULATE, GATE, GATE_UPDATE, GATE_FILE, GATE_WORK };
+    enum {
+        ROUNDS = 256,
+        SEED,
+        OBJECTS,
+        SIMULATE,
+        LONG,
+        SAVE_PAIRS,
+        PAIRS,
+        GATE,
+        GATE_UPDATE,
+        GATE_FILE,
+        GATE_WORK
+    };
     static const struct option kOptions[] = {{"filter", required_argument, NULL, 'f'},
                                              {"list", no_argument, NULL, 'l'},
                                              {"meshes", required_argument, NULL, 'm'},
@@ -75,6 +107,9 @@ static int Parse(int argc, char **argv, Command *command)
                                              {"seed", required_argument, NULL, SEED},
                                              {"objects", required_argument, NULL, OBJECTS},
                                              {"simulate", required_argument, NULL, SIMULATE},
+                                             {"long", no_argument, NULL, LONG},
+                                             {"save-pairs", required_argument, NULL, SAVE_PAIRS},
+                                             {"pairs", required_argument, NULL, PAIRS},
                                              {"json", required_argument, NULL, 'o'},
                                              {"profile", no_argument, NULL, 'p'},
                                              {"gate", no_argument, NULL, GATE},
@@ -122,6 +157,23 @@ static int Parse(int argc, char **argv, Command *command)
         case SIMULATE:
             good = ParseNumber(optarg, 0.1, 3600, "--simulate", &o->scene.seconds);
             break;
+        case LONG:
+            o->longToo = true;
+            break;
+        case SAVE_PAIRS:
+            o->savePairs = optarg;
+            good = CanWriteInto(optarg);
+            if (!good)
+                fprintf(stderr, "bench: --save-pairs needs a directory to write to, not %s\n",
+                        optarg);
+            break;
+        case PAIRS:
+            good = command->pairsCount < MOST_PAIRS;
+            if (good)
+                command->pairs[command->pairsCount++] = optarg;
+            else
+                fprintf(stderr, "bench: there are at most %d recordings\n", MOST_PAIRS);
+            break;
         case 'o':
             o->json = optarg;
             break;
@@ -161,7 +213,8 @@ static int Parse(int argc, char **argv, Command *command)
 static void List(void)
 {
     for (int i = 0; i < kBenchJobCount; ++i)
-        printf("%-28s %s\n", kBenchJobs[i].name, kBenchJobs[i].title);
+        printf("%-28s %s%s\n", kBenchJobs[i].name, kBenchJobs[i].title,
+               BenchJobIsLong(&kBenchJobs[i]) ? " (long: only when named in full)" : "");
 }
 
 /* Runs the wanted jobs in random order; the results come in the order of the table. Returns their
@@ -171,7 +224,7 @@ static int RunJobs(const BenchOptions *options, BenchResult *results)
     int order[64], wanted[64], count = 0;
     uint64_t seed = options->seed;
     for (int i = 0; i < kBenchJobCount; ++i)
-        if (BenchJobWanted(&kBenchJobs[i], options->filter)) {
+        if (BenchJobWanted(&kBenchJobs[i], options->filter, options->longToo)) {
             order[count] = count;
             wanted[count++] = i;
         }
@@ -219,12 +272,34 @@ static int Compare(const BenchOptions *options)
         return 2;
     }
     BenchPrint(results, count);
+    bool saved = BenchPairsSaved();
     BenchForgetRecordings();
     if (options->json && !BenchWriteJson(options, results, count, options->json)) {
         fprintf(stderr, "bench: cannot write %s\n", options->json);
         return 3;
     }
-    return 0;
+    return saved ? 0 : 3;
+}
+
+/* Reads the recordings; their jobs are the ones to run when no others are named. False when a file is not
+ * as it should be. */
+static bool LoadPairs(Command *command)
+{
+    static char filter[MOST_PAIRS * 32];
+    for (int i = 0; i < command->pairsCount; ++i) {
+        const BenchJob *job;
+        char complaint[512];
+        if (!BenchLoadPairs(command->pairs[i], &job, complaint, sizeof complaint)) {
+            fprintf(stderr, "bench: %s\n", complaint);
+            BenchForgetRecordings();
+            return false;
+        }
+        size_t used = strlen(filter);
+        snprintf(filter + used, sizeof filter - used, "%s,", job->name);
+    }
+    if (command->pairsCount > 0 && !command->bench.filter)
+        command->bench.filter = filter;
+    return true;
 }
 
 static bool Wants(const BenchOptions *options, const char *name)
@@ -257,9 +332,10 @@ int main(int argc, char **argv)
     if (command.gate || command.gateUpdate)
         return Gate(command.gateFile, command.gateUpdate);
     SceneEnginesInit();
-    status = command.gateWork  ? GateWork(command.gateWork)
-             : command.profile ? Profile(&command.bench)
-                               : Compare(&command.bench);
+    status = command.gateWork      ? GateWork(command.gateWork)
+             : command.profile     ? Profile(&command.bench)
+             : LoadPairs(&command) ? Compare(&command.bench)
+                                   : 3;
     SceneEnginesClose();
     return status;
 }

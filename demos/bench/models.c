@@ -137,9 +137,9 @@ static int AskOde(void *context, int query)
     return asked->count;
 }
 
-static int AskPeer(void *context, int query)
+/* Without room for contacts: do they touch? */
+static int CollidePeer(const Asked *asked, int query, PeerContact *contacts)
 {
-    const Asked *asked = context;
     const ModelPair *pair = &asked->pairs->pairs[query];
     PeerShape *shape[2];
     PeerPose pose[2];
@@ -147,10 +147,16 @@ static int AskPeer(void *context, int query)
         shape[s] = asked->pairs->models[pair->model[s]].peers[asked->peer];
         pose[s] = (PeerPose){pair->pose[s].position, pair->pose[s].rotation};
     }
-    if (asked->limit == 0)
+    if (!contacts)
         return PeerTouches(shape[0], &pose[0], shape[1], &pose[1]);
-    PeerContact contacts[CONTACT_LIMIT_MAX];
     return PeerCollide(shape[0], &pose[0], shape[1], &pose[1], asked->limit, contacts);
+}
+
+static int AskPeer(void *context, int query)
+{
+    const Asked *asked = context;
+    PeerContact contacts[CONTACT_LIMIT_MAX];
+    return CollidePeer(asked, query, asked->limit > 0 ? contacts : NULL);
 }
 
 static Asked AskedOf(const ModelPairs *pairs, const ModelQuestion *question, SceneEngine engine)
@@ -172,30 +178,81 @@ static bool PeerHasAll(const ModelPairs *pairs, int peer)
     return true;
 }
 
-void ModelCompare(const ModelPairs *pairs, const ModelQuestion *question,
-                  const MeasureOptions *options, BenchResult *result)
-{
+/* All engines with one question; the sides' contexts point into it. */
+typedef struct AllAsked {
     Asked asked[BENCH_MAX_SIDES];
     MeasureSide sides[BENCH_MAX_SIDES];
-    int count = 0;
+    int count;
+} AllAsked;
+
+static void AskAll(const ModelPairs *pairs, const ModelQuestion *question, AllAsked *all)
+{
     static const SceneEngine kEngines[] = {SceneEngineFastMesh, SceneEngineFastMesh,
                                            SceneEngineStock, SceneEngineBox};
+    all->count = 0;
     for (int i = 0; i < (question->boxToo ? 4 : 3); ++i) {
-        asked[count] = AskedOf(pairs, question, kEngines[i]);
-        sides[count] = (MeasureSide){i == 1 ? "FastMesh again" : SceneEngineTitle(kEngines[i]),
-                                     &asked[count], AskOde};
-        ++count;
+        Asked *asked = &all->asked[all->count];
+        *asked = AskedOf(pairs, question, kEngines[i]);
+        all->sides[all->count++] =
+            (MeasureSide){i == 1 ? "FastMesh again" : SceneEngineTitle(kEngines[i]), asked, AskOde};
     }
     for (int p = 0; p < PeerCount() && p < MODEL_MAX_PEERS; ++p) {
         if (!PeerHasAll(pairs, p))
             continue;
-        asked[count] = AskedOf(pairs, question, SceneEngineFastMesh);
-        asked[count].peer = p;
-        sides[count] = (MeasureSide){PeerName(p), &asked[count], AskPeer};
-        ++count;
+        Asked *asked = &all->asked[all->count];
+        *asked = AskedOf(pairs, question, SceneEngineFastMesh);
+        asked->geoms = NULL;
+        asked->peer = p;
+        all->sides[all->count++] = (MeasureSide){PeerName(p), asked, AskPeer};
     }
+}
+
+void ModelCompare(const ModelPairs *pairs, const ModelQuestion *question,
+                  const MeasureOptions *options, BenchResult *result)
+{
+    AllAsked all;
+    AskAll(pairs, question, &all);
     result->asksContacts = question->limit > 0;
-    Measure(sides, count, pairs->count, options, result);
+    Measure(all.sides, all.count, pairs->count, options, result);
+}
+
+void ModelMedians(const ModelPairs *pairs, const ModelQuestion *question, int rounds,
+                  double micros[BENCH_MAX_SIDES])
+{
+    AllAsked all;
+    AskAll(pairs, question, &all);
+    for (int s = 0; s < all.count; ++s)
+        micros[s] = MeasureLatency(&all.sides[s], pairs->count, rounds);
+}
+
+static double DeepestOf(const Asked *asked, int query)
+{
+    double deepest = 0;
+    if (asked->geoms) {
+        dContactGeom contacts[CONTACT_LIMIT_MAX];
+        const ModelGeoms *g = &asked->geoms[query];
+        int count = dCollide(g->geom[0], g->geom[1], asked->flags, contacts, sizeof *contacts);
+        for (int i = 0; i < count; ++i)
+            deepest = fmax(deepest, contacts[i].depth);
+    } else {
+        PeerContact contacts[CONTACT_LIMIT_MAX];
+        int count = CollidePeer(asked, query, contacts);
+        for (int i = 0; i < count; ++i)
+            deepest = fmax(deepest, contacts[i].depth);
+    }
+    return deepest;
+}
+
+void ModelDeepest(const ModelPairs *pairs, const ModelQuestion *question,
+                  double deepest[BENCH_MAX_SIDES])
+{
+    AllAsked all;
+    AskAll(pairs, question, &all);
+    for (int s = 0; s < all.count; ++s) {
+        deepest[s] = 0;
+        for (int i = 0; i < pairs->count; ++i)
+            deepest[s] = fmax(deepest[s], DeepestOf(&all.asked[s], i));
+    }
 }
 
 int ModelAsk(const ModelPairs *pairs, const ModelQuestion *question, int pair)

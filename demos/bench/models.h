@@ -62,6 +62,13 @@ typedef struct ModelQuestion {
 void ModelCompare(const ModelPairs *pairs, const ModelQuestion *question,
                   const MeasureOptions *options, BenchResult *result);
 
+/* Of each of these sides, in their order: the median over the pairs asked one by one, in microseconds. */
+void ModelMedians(const ModelPairs *pairs, const ModelQuestion *question, int rounds,
+                  double micros[BENCH_MAX_SIDES]);
+/* Likewise the depth of the deepest contact in metres; the question needs a limit above 0. */
+void ModelDeepest(const ModelPairs *pairs, const ModelQuestion *question,
+                  double deepest[BENCH_MAX_SIDES]);
+
 /* FastMesh's answer. */
 int ModelAsk(const ModelPairs *pairs, const ModelQuestion *question, int pair);
 /* MeasureLatency() of FastMesh over all pairs. */

@@ -1,4 +1,6 @@
 /* Jobs on recorded scenes. */
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,58 +13,116 @@
 #define FRAME_MS (1000.0 / 60) /* what a step may take for the scene to run in real time */
 #define CONTACT_LIMIT 32
 
-static void SayScene(const Recording *r, BenchResult *result)
+static const Recording *RecordingFor(const BenchOptions *options, int variant, BenchResult *result)
 {
-    BenchSay(result, "%d objects of %d faces, %.3g s simulated", r->scene.objects, r->scene.faces,
-             r->scene.seconds);
+    SceneFallKind kind = (SceneFallKind)(variant % SceneFallKinds);
+    const Recording *r = RecordingOf(options, kind, (SceneEngine)(variant / SceneFallKinds));
+    BenchSay(result, "%d objects of %d faces, %.3g s simulated, driven by %s%s", r->scene.objects,
+             r->scene.faces, r->scene.seconds, SceneEngineTitle(r->driver),
+             r->fromFile ? ", from a file" : "");
+    return r;
 }
 
 /* ------------------------------------------------------------------------------------------------
  * Pairs
  */
 
+/* The pairs that FastMesh says touch, or those that do not: one choice for all engines. */
+static ModelPairs Touching(const Recording *r, const ModelQuestion *question, bool touching)
+{
+    ModelPairs all = RecordingPairs(r);
+    ModelPair *kept = SceneReallocate(NULL, (size_t)all.count * sizeof *kept);
+    int count = 0;
+    for (int i = 0; i < all.count; ++i)
+        if ((ModelAsk(&all, question, i) > 0) == touching)
+            kept[count++] = all.pairs[i];
+    ModelPairsFree(&all);
+    return ModelPairsMake(r->models, kept, count);
+}
+
+#define APART_SHARE 0.25 /* of a job's seconds, for the pairs that touch and for the others */
+
+/* What a pair costs that touches, and one that does not: their mix differs from pile to pile. */
+static void NoteApart(const Recording *r, const BenchOptions *options, BenchResult *result)
+{
+    const ModelQuestion question = {.limit = r->scene.contactLimit, .space = true};
+    for (int touching = 1; touching >= 0; --touching) {
+        ModelPairs pairs = Touching(r, &question, touching);
+        const char *which = touching ? "touching" : "apart";
+        BenchNote(result, "%", 100.0 * pairs.count / r->pairCount, "near pairs %s", which);
+        if (pairs.count > 0) {
+            BenchResult part = {0};
+            double medians[BENCH_MAX_SIDES];
+            MeasureOptions measure = JobMeasure(options);
+            measure.seconds *= APART_SHARE;
+            ModelCompare(&pairs, &question, &measure, &part);
+            ModelMedians(&pairs, &question, 1, medians);
+            for (int i = 0; i < part.sideCount; ++i) {
+                if (i == 1) /* FastMesh again */
+                    continue;
+                const BenchSide *side = &part.sides[i];
+                BenchNote(result, "us", side->micros, "%s, %s: mean", which, side->name);
+                BenchNote(result, "us", medians[i], "%s, %s: median", which, side->name);
+                if (i > 0)
+                    BenchNote(result, "times", side->ratio, "%s, %s takes", which, side->name);
+            }
+        }
+        ModelPairsFree(&pairs);
+    }
+}
+
+static void NoteDepths(const ModelPairs *pairs, const ModelQuestion *question, BenchResult *result)
+{
+    double deepest[BENCH_MAX_SIDES];
+    ModelDeepest(pairs, question, deepest);
+    for (int i = 0; i < result->sideCount; ++i)
+        if (i != 1) /* FastMesh again */
+            BenchNote(result, "m", deepest[i], "deepest contact, %s", result->sides[i].name);
+}
+
+/* What the driver met in the run itself. */
+static void NoteRun(const Recording *r, BenchResult *result)
+{
+    const char *driver = SceneEngineTitle(r->driver);
+    double deepest = 0;
+    for (long i = 0; i < r->stepCount; ++i)
+        deepest = fmax(deepest, r->steps[i].deepest);
+    StepTimes narrow = StepTimesOf(r->steps, r->stepCount, StepNarrow, FRAME_MS);
+    BenchNote(result, "ms", narrow.mean, "the run driven by %s: narrow phase per step", driver);
+    BenchNote(result, "m", deepest, "the run driven by %s: deepest contact", driver);
+    BenchNote(result, "", r->lostCount, "the run driven by %s: objects lost", driver);
+}
+
 void JobRecordedPairs(const BenchOptions *options, int variant, BenchResult *result)
 {
-    const Recording *r = RecordingOf(options, (SceneFallKind)variant);
-    SayScene(r, result);
+    const Recording *r = RecordingFor(options, variant, result);
     if (r->pairCount == 0) {
         BenchSkip(result, "no two objects ever came near each other");
         return;
     }
     BenchSay(result, "%d near pairs, out of %.0f per step", r->pairCount, r->nearPerStep);
     ModelPairs pairs = RecordingPairs(r);
+    const ModelQuestion question = {.limit = r->scene.contactLimit, .space = true, .boxToo = true};
     MeasureOptions measure = JobMeasure(options);
-    ModelCompare(&pairs,
-                 &(ModelQuestion){.limit = r->scene.contactLimit, .space = true, .boxToo = true},
-                 &measure, result);
-    ModelPairsFree(&pairs);
+    ModelCompare(&pairs, &question, &measure, result);
 
-    bool plane = variant == SceneFallPlane;
+    bool plane = r->scene.kind == SceneFallPlane;
     BenchRatioGoal(result, "ODE trimesh", plane ? 40 : 20);
     BenchRatioGoal(result, "FCL", plane ? 6 : 8);
     for (int i = 0; i < result->sideCount; ++i)
         BenchNote(result, "ms", 1e-3 * r->nearPerStep * result->sides[i].micros,
                   "narrow phase per step, %s", result->sides[i].name);
-}
-
-static ModelPairs NotTouching(const Recording *r, const ModelQuestion *question)
-{
-    ModelPairs all = RecordingPairs(r);
-    ModelPair *kept = SceneReallocate(NULL, (size_t)all.count * sizeof *kept);
-    int count = 0;
-    for (int i = 0; i < all.count; ++i)
-        if (ModelAsk(&all, question, i) == 0)
-            kept[count++] = all.pairs[i];
-    ModelPairsFree(&all);
-    return ModelPairsMake(r->models, kept, count);
+    NoteRun(r, result);
+    NoteDepths(&pairs, &question, result);
+    NoteApart(r, options, result);
+    ModelPairsFree(&pairs);
 }
 
 void JobNearMiss(const BenchOptions *options, int variant, BenchResult *result)
 {
-    const Recording *r = RecordingOf(options, (SceneFallKind)variant);
+    const Recording *r = RecordingFor(options, variant, result);
     const ModelQuestion question = {.limit = CONTACT_LIMIT, .space = true, .boxToo = false};
-    SayScene(r, result);
-    ModelPairs pairs = NotTouching(r, &question);
+    ModelPairs pairs = Touching(r, &question, false);
     if (pairs.count == 0) {
         BenchSkip(result, "no near pair without contact");
     } else {
@@ -78,6 +138,25 @@ void JobNearMiss(const BenchOptions *options, int variant, BenchResult *result)
                     0.3);
     }
     ModelPairsFree(&pairs);
+}
+
+bool BenchLoadPairs(const char *path, const BenchJob **job, char *complaint, size_t size)
+{
+    SceneFileError error;
+    const Recording *r = RecordingLoad(path, &error);
+    if (!r) {
+        SceneFileComplaint(path, &error, complaint, size);
+        return false;
+    }
+    for (int i = 0; i < kBenchJobCount; ++i) {
+        *job = &kBenchJobs[i];
+        if ((*job)->run == JobRecordedPairs &&
+            (*job)->variant == RECORDED(r->scene.kind, r->driver))
+            return true;
+    }
+    snprintf(complaint, size, "%s: No job is on pairs of a scene driven by %s.", path,
+             SceneEngineTitle(r->driver));
+    return false;
 }
 
 /* ------------------------------------------------------------------------------------------------
@@ -98,8 +177,7 @@ static int AskFloor(void *context, int query)
 
 void JobRecordedFloor(const BenchOptions *options, int variant, BenchResult *result)
 {
-    const Recording *r = RecordingOf(options, (SceneFallKind)variant);
-    SayScene(r, result);
+    const Recording *r = RecordingFor(options, variant, result);
     if (r->floorCount == 0) {
         BenchSkip(result, "nothing ever came near the plane");
         return;
@@ -170,8 +248,7 @@ static void NoteCounts(const Recording *r, BenchResult *result)
 
 void JobScene(const BenchOptions *options, int variant, BenchResult *result)
 {
-    const Recording *r = RecordingOf(options, (SceneFallKind)variant);
-    SayScene(r, result);
+    const Recording *r = RecordingFor(options, variant, result);
     BenchSay(result, "state %016llx", (unsigned long long)r->hash);
     NoteSteps(r->steps, r->stepCount, "FastMesh", true, result);
     NoteCounts(r, result);
@@ -223,7 +300,8 @@ void JobMemoryOfPairs(const BenchOptions *options, int variant, BenchResult *res
     LetRest(worlds[0]);
     LetRest(worlds[1]);
     ForgetPairs(worlds[1]);
-    double seconds[2][2] = {{0}}; /* of each world: while it falls, and at rest in the last quarter */
+    double seconds[2][2] = {
+        {0}}; /* of each world: while it falls, and at rest in the last quarter */
     dFastMeshStats stats;
     dFastMeshResetStats();
     for (long i = 0; i < steps; ++i) {
@@ -240,9 +318,11 @@ void JobMemoryOfPairs(const BenchOptions *options, int variant, BenchResult *res
              SceneWorldHash(worlds[0]) == SceneWorldHash(worlds[1])
                  ? "the same state with and without"
                  : "THE STATES DIFFER");
-    BenchNote(result, "%", stats.cacheTries ? 100.0 * (double)stats.cacheHits / (double)stats.cacheTries : 0,
+    BenchNote(result, "%",
+              stats.cacheTries ? 100.0 * (double)stats.cacheHits / (double)stats.cacheTries : 0,
               "looks into the memory that helped");
-    BenchNote(result, "times", seconds[1][0] / seconds[0][0], "without memory takes, while falling");
+    BenchNote(result, "times", seconds[1][0] / seconds[0][0],
+              "without memory takes, while falling");
     BenchNote(result, "times", seconds[1][1] / seconds[0][1], "without memory takes, at rest");
     SceneWorldDestroy(worlds[0]);
     SceneWorldDestroy(worlds[1]);

@@ -118,19 +118,48 @@ static void KeepPairs(Recording *r, Samples *samples, const SceneWorld *world, i
  * Recordings
  */
 
-static Recording recordings[SceneFallKinds];
+static Recording recordings[SceneFallKinds][SceneEngineCount];
+static bool unsaved; /* a recording could not be written */
 
-static void Record(const BenchOptions *options, SceneFallKind kind, Recording *r)
+#define PACE_STEPS 60 /* whose mean tells how long the rest will take: early steps are cheap */
+
+/* Says how far the run is. Stock trimeshes need a quarter of an hour: one likes to know. */
+static void TellRun(const Recording *r, long step, long wanted, const double *clocks)
+{
+    long since = step > PACE_STEPS ? step - PACE_STEPS : 0;
+    if (step == 0)
+        return;
+    double each = (clocks[step] - clocks[since]) / (double)(step - since);
+    Progress((double)step / (double)wanted,
+             "recording the %s driven by %s: step %ld of %ld, %.1f min more at this pace",
+             SceneFallName(r->scene.kind), SceneEngineTitle(r->driver), step, wanted,
+             each * (double)(wanted - step) / 60);
+}
+
+void RecordingTakeModels(Recording *r, const SceneWorld *world)
+{
+    r->modelCount = world->shapeCount;
+    r->models = SceneReallocate(NULL, (size_t)r->modelCount * sizeof *r->models);
+    for (int s = 0; s < world->shapeCount; ++s) {
+        SceneMesh mesh = SceneMeshCopy(&world->shapes[s].mesh);
+        r->models[s] = ModelMake(&mesh, true);
+    }
+}
+
+static void Record(const BenchOptions *options, SceneFallKind kind, SceneEngine driver,
+                   Recording *r)
 {
     Samples samples = {0};
+    r->driver = driver;
     r->scene = options->scene;
     r->scene.kind = kind;
     long wanted = lround(r->scene.seconds / r->scene.step);
     r->steps = SceneReallocate(NULL, (size_t)wanted * sizeof *r->steps);
-    SceneWorld *world = SceneFallCreate(&r->scene, SceneEngineFastMesh);
+    double *clocks = SceneReallocate(NULL, (size_t)wanted * sizeof *clocks); /* before each step */
+    SceneWorld *world = SceneFallCreate(&r->scene, driver);
     for (long step = 0; step < wanted; ++step) {
-        Progress((double)step / (double)wanted, "recording the scene on the %s",
-                 SceneFallName(kind));
+        clocks[step] = SceneClock();
+        TellRun(r, step, wanted, clocks);
         /* in the middle of each sample's part of the run */
         if (step >= (2 * samples.count + 1) * wanted / (2 * SAMPLED_STEPS))
             TakeSample(world, &samples);
@@ -138,37 +167,71 @@ static void Record(const BenchOptions *options, SceneFallKind kind, Recording *r
         r->steps[r->stepCount++] = world->last;
     }
     r->hash = SceneWorldHash(world);
+    r->lostCount = world->lostCount;
     KeepPairs(r, &samples, world, options->recordedPairs);
-    r->modelCount = world->shapeCount;
-    r->models = SceneReallocate(NULL, (size_t)r->modelCount * sizeof *r->models);
-    for (int s = 0; s < world->shapeCount; ++s) {
-        SceneMesh mesh = SceneMeshCopy(&world->shapes[s].mesh);
-        r->models[s] = ModelMake(&mesh, true);
-    }
+    RecordingTakeModels(r, world);
     FreeSamples(&samples);
+    free(clocks);
     SceneWorldDestroy(world);
     r->made = true;
 }
 
-const Recording *RecordingOf(const BenchOptions *options, SceneFallKind kind)
+static void Save(const Recording *r, const char *directory)
 {
-    if (!recordings[kind].made)
-        Record(options, kind, &recordings[kind]);
-    return &recordings[kind];
+    char path[4096];
+    snprintf(path, sizeof path, "%s/%s-%s.pairs", directory, SceneFallName(r->scene.kind),
+             SceneEngineName(r->driver));
+    if (RecordingWrite(r, path))
+        return;
+    ProgressClear();
+    fprintf(stderr, "bench: cannot write %s\n", path);
+    unsaved = true;
+}
+
+const Recording *RecordingOf(const BenchOptions *options, SceneFallKind kind, SceneEngine driver)
+{
+    Recording *r = &recordings[kind][driver];
+    if (!r->made) {
+        Record(options, kind, driver, r);
+        if (options->savePairs)
+            Save(r, options->savePairs);
+    }
+    return r;
+}
+
+bool BenchPairsSaved(void)
+{
+    return !unsaved;
+}
+
+const Recording *RecordingLoad(const char *path, SceneFileError *error)
+{
+    Recording read = {0};
+    if (!RecordingRead(path, &read, error))
+        return NULL;
+    Recording *r = &recordings[read.scene.kind][read.driver];
+    RecordingFree(r);
+    *r = read;
+    return r;
+}
+
+void RecordingFree(Recording *r)
+{
+    for (int i = 0; i < r->modelCount; ++i)
+        ModelFree(&r->models[i]);
+    free(r->models);
+    free(r->steps);
+    free(r->pairs);
+    free(r->floor);
+    memset(r, 0, sizeof *r);
 }
 
 void BenchForgetRecordings(void)
 {
-    for (int k = 0; k < SceneFallKinds; ++k) {
-        Recording *r = &recordings[k];
-        for (int i = 0; i < r->modelCount; ++i)
-            ModelFree(&r->models[i]);
-        free(r->models);
-        free(r->steps);
-        free(r->pairs);
-        free(r->floor);
-        memset(r, 0, sizeof *r);
-    }
+    for (int k = 0; k < SceneFallKinds; ++k)
+        for (int e = 0; e < SceneEngineCount; ++e)
+            RecordingFree(&recordings[k][e]);
+    unsaved = false;
 }
 
 ModelPairs RecordingPairs(const Recording *recording)

@@ -1,9 +1,13 @@
-/* A scene run once with FastMesh: what its steps took, and a fair choice of its near pairs for all
- * engines to answer. Near are two objects whose boxes overlap, before the class has had its say. */
+/* A scene run once: what its steps took, and a fair choice of its near pairs for all engines to answer.
+ * Near are two objects whose boxes overlap, before the class has had its say.
+ *
+ * Which engine drives the bodies decides how deep they lie in each other, and with it what a pair costs:
+ * FastMesh's piles are shallow, those of ODE's trimesh are deep. */
 #ifndef RECORDING_H
 #define RECORDING_H
 
 #include "models.h"
+#include "scene_file.h"
 
 typedef struct RecordedFloor {
     int model;
@@ -11,11 +15,13 @@ typedef struct RecordedFloor {
 } RecordedFloor;
 
 typedef struct Recording {
-    bool made;
+    bool made, fromFile;
+    SceneEngine driver; /* whose contacts moved the bodies, and whose boxes say what is near */
     SceneFallOptions scene;
     SceneStepStats *steps;
     long stepCount;
     uint64_t hash;
+    int lostCount; /* objects that left the world or became non-finite */
     Model *models;
     int modelCount;
     ModelPair *pairs; /* every near pair of the sampled steps had the same chance; in their order */
@@ -26,11 +32,25 @@ typedef struct Recording {
     double floorPerStep;
 } Recording;
 
-/* Runs the scene unless an earlier job did. */
-const Recording *RecordingOf(const BenchOptions *options, SceneFallKind kind);
+/* Runs the scene unless an earlier job did or it was read from a file. */
+const Recording *RecordingOf(const BenchOptions *options, SceneFallKind kind, SceneEngine driver);
+
+/* Takes a recording from a file in place of running its scene; NULL, with *error set, when the file is not as
+ * it should be. */
+const Recording *RecordingLoad(const char *path, SceneFileError *error);
 
 /* A copy of the pairs, in all engines. */
 ModelPairs RecordingPairs(const Recording *recording);
+
+/* Cooks the meshes that a world was made of for the recording. */
+void RecordingTakeModels(Recording *recording, const SceneWorld *world);
+void RecordingFree(Recording *recording);
+
+/* recording_file.c: all of a recording as text but the meshes, which are made again from the scene's
+ * settings; the file has their sizes and checksums, so that pairs never meet other meshes than theirs. */
+bool RecordingWrite(const Recording *recording, const char *path);
+/* On false *recording is as it was and *error is set. */
+bool RecordingRead(const char *path, Recording *recording, SceneFileError *error);
 
 /* Mean, the worst, and the share of steps that stay within a limit of a sum of parts, in ms. */
 typedef struct StepTimes {
