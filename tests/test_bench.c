@@ -133,7 +133,7 @@ static void filters_choose_by_parts_of_names(void)
     CU_ASSERT(!BenchJobWanted(&job, ",,", false));
 }
 
-/* Nobody waits a quarter of an hour without having asked for it. */
+/* Nobody waits ten minutes without having asked for it. */
 static void long_jobs_run_when_asked_for(void)
 {
     int count = 0;

@@ -73,7 +73,7 @@ typedef struct BenchJob {
 
 extern const BenchJob kBenchJobs[];
 extern const int kBenchJobCount;
-/* Does it run a scene that ODE's trimesh drives? That takes a quarter of an hour at full size. */
+/* Does it run a scene that ODE's trimesh drives? That takes some ten minutes at full size. */
 bool BenchJobIsLong(const BenchJob *job);
 /* A long job is wanted when the filter has its whole name, or with longToo when others would be. */
 bool BenchJobWanted(const BenchJob *job, const char *filter, bool longToo);

@@ -30,7 +30,7 @@ static void Usage(FILE *to)
         "      --seed N          of the order and the placements (default 1)\n"
         "      --objects N       of the recorded scenes (default 600)\n"
         "      --simulate S      seconds of the recorded scenes (default 14)\n"
-        "      --long            long jobs, too: scenes driven by ODE's trimesh, 10 to 20 minutes "
+        "      --long            long jobs, too: scenes driven by ODE's trimesh, about 10 minutes "
         "each at\n"
         "                        full size; else they run only when --filter has their whole name\n"
         "      --save-pairs DIR  keep recorded scenes there, as plane-stock.pairs and so on\n"

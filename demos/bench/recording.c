@@ -123,7 +123,7 @@ static bool unsaved; /* a recording could not be written */
 
 #define PACE_STEPS 60 /* whose mean tells how long the rest will take: early steps are cheap */
 
-/* Says how far the run is. Stock trimeshes need a quarter of an hour: one likes to know. */
+/* Says how far the run is. With stock trimeshes it takes minutes: one likes to know. */
 static void TellRun(const Recording *r, long step, long wanted, const double *clocks)
 {
     long since = step > PACE_STEPS ? step - PACE_STEPS : 0;
