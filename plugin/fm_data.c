@@ -80,6 +80,7 @@ static bool dropReference(dFastMeshDataID data)
 static void freeData(dFastMeshDataID data)
 {
     dropMovedVertices(data);
+    fmCoarseFree(&data->coarse);
     fmTurnedFree(&data->turned);
     fmCullFree(&data->cull);
     fmTreeFree(&data->tree);
@@ -249,6 +250,7 @@ static int build(dFastMeshDataID data, const fmMeshSource *source, const void *n
     fmMesh mesh = {0};
     fmTree tree = {0};
     fmCullData cull = {0};
+    fmCoarse coarse = {0};
     fmTurned turned = {0};
     fmCullOptions options = cullOptions(&data->options);
     int status = fmMeshCook(&mesh, source, data->options.weldTolerance);
@@ -258,9 +260,12 @@ static int build(dFastMeshDataID data, const fmMeshSource *source, const void *n
         fmTreeBuild(&tree, &mesh, (fmSplitRule)data->options.splitRule, data->options.leafSize);
     if (status == dFastMeshOk)
         status = fmCullBuild(&cull, &mesh, &tree, &options);
+    if (status == dFastMeshOk)
+        status = fmCoarseMake(&coarse, &mesh);
     if (status == dFastMeshOk && data->turnedWanted)
         status = fmTurnedMake(&turned, &mesh);
     if (status != dFastMeshOk) {
+        fmCoarseFree(&coarse);
         fmCullFree(&cull);
         fmTreeFree(&tree);
         fmMeshFree(&mesh);
@@ -269,10 +274,12 @@ static int build(dFastMeshDataID data, const fmMeshSource *source, const void *n
     dStopwatchStop(&watch);
 
     dropMovedVertices(data);
+    fmCoarseFree(&data->coarse);
     fmTurnedFree(&data->turned);
     fmCullFree(&data->cull);
     fmTreeFree(&data->tree);
     fmMeshFree(&data->mesh);
+    data->coarse = coarse;
     data->turned = turned;
     data->mesh = mesh;
     data->tree = tree;
@@ -388,6 +395,7 @@ int dGeomFastMeshDataUpdate(dFastMeshDataID g)
         fmTurnedRefresh(&g->turned, &g->mesh);
     fmTreeRefit(&g->tree, &g->mesh);
     fmCullRefit(&g->cull, &g->mesh, &g->tree);
+    fmCoarseRefresh(&g->coarse, &g->mesh);
     markUsersMoved(g);
     return dFastMeshOk;
 }
@@ -486,8 +494,10 @@ int dGeomFastMeshDataGetInfo(dFastMeshDataID g, dFastMeshInfo *info)
         .meshBytes = fmMeshBytes(mesh),
         .treeBytes = fmTreeBytes(&g->tree),
         .cullBytes = fmCullBytes(&g->cull),
+        .coarseBytes = fmCoarseBytes(&g->coarse),
         .totalBytes = sizeof *g - sizeof g->mesh - sizeof g->cull.root + fmMeshBytes(mesh) +
-                      fmTreeBytes(&g->tree) + fmCullBytes(&g->cull) + g->turned.bytes + moved,
+                      fmTreeBytes(&g->tree) + fmCullBytes(&g->cull) + fmCoarseBytes(&g->coarse) +
+                      g->turned.bytes + moved,
         .buildSeconds = g->buildSeconds,
     };
     int *const patches[FM_PATCH_KINDS] = {&info->convexPatches, &info->concavePatches,

@@ -1,9 +1,10 @@
-/* What a dFastMeshDataID points to: the cooked mesh with its tree and what culling needs, how to build it, and the geoms
- * that use it, so that they can be told when it changes. Knows ODE's geoms only as things that
- * move. */
+/* What a dFastMeshDataID points to: the cooked mesh with its tree, its coarse likeness and what culling needs,
+ * how to build it, and the geoms that use it, so that they can be told when it changes. Knows ODE's geoms only
+ * as things that move. */
 #ifndef FM_DATA_H
 #define FM_DATA_H
 
+#include "fm_coarse.h"
 #include "fm_cull.h"
 #include "fm_tree.h"
 #include "fm_turned.h"
@@ -25,6 +26,7 @@ struct dxFastMeshData {
     fmMesh mesh;
     fmTree tree;
     fmCullData cull;
+    fmCoarse coarse; /* for deep overlaps; empty where there is no need of it */
     fmTurned turned; /* empty unless wanted: the mesh as geoms that count it inside out see it */
     bool turnedWanted;
     double buildSeconds;

@@ -110,7 +110,7 @@ static int checkSource(const fmMeshSource *source, double weldTolerance)
         source->indexCount < 0 || source->indexCount % 3 != 0 ||
         source->indexCount / 3 > MAX_TRIANGLES ||
         source->triangleStride < 3 * (int)sizeof(int32_t) ||
-        !(weldTolerance >= 0 && weldTolerance < 1))
+        (weldTolerance != FM_WELD_NONE && !(weldTolerance >= 0 && weldTolerance < 1)))
         return dFastMeshErrorArgument;
     return source->indexCount == 0 ? dFastMeshErrorEmpty : dFastMeshOk;
 }
@@ -178,6 +178,11 @@ static int weldVertices(fmMesh *mesh, double weldTolerance)
     double largest = fmax(fmMaxAbs(box.lo), fmMaxAbs(box.hi));
     if (distance < MIN_WELD_REL * largest)
         distance = 0;
+    if (weldTolerance == FM_WELD_NONE) {
+        for (int32_t v = 0; v < mesh->vertexCount; ++v)
+            mesh->vertexPoint[v] = mesh->vertexPoint[v] >= 0 ? v : -1;
+        return dFastMeshOk;
+    }
     return fmWeld(mesh->vertices, mesh->vertexCount, distance, mesh->vertexPoint);
 }
 

@@ -107,10 +107,11 @@ typedef struct fmMeshSource {
 
 /* Copies, checks, welds and connects; O(n) expected. weldTolerance, at least 0 and below 1, is a fraction of
  * the mesh's size: a vertex takes the place of an earlier one that is as near in every coordinate; 0 joins
- * equal vertices only. Whatever *mesh held is overwritten, not freed. Returns dFastMeshOk, or with nothing
+ * equal vertices only, FM_WELD_NONE none. Whatever *mesh held is overwritten, not freed. Returns dFastMeshOk, or with nothing
  * allocated and *mesh as it was the first fault met: ErrorArgument; ErrorEmpty without triangles, or
  * without any that has an area; ErrorNumber; ErrorIndex; ErrorScale when the vertices in use span less
  * than FM_MESH_MIN_SIZE or more than FM_MESH_MAX_SIZE; ErrorMemory. */
+#define FM_WELD_NONE (-1.0)
 int fmMeshCook(fmMesh *mesh, const fmMeshSource *source, double weldTolerance);
 void fmMeshFree(fmMesh *mesh);
 

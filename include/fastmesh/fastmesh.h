@@ -215,6 +215,7 @@ typedef struct dFastMeshInfo {
     size_t meshBytes;         /* memory: the copied arrays, points, faces, edges */
     size_t treeBytes;         /* memory: the tree */
     size_t cullBytes;         /* memory: support planes, cones, patches, the binary tree if any */
+    size_t coarseBytes;       /* memory: the coarse likeness for deep overlaps, if any */
     size_t totalBytes;        /* memory: everything that belongs to the data */
     int convexPatches;        /* patches by kind; none where no binary tree was asked for */
     int concavePatches;
