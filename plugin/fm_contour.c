@@ -95,7 +95,7 @@ static bool SeekLoops(void *context, const int32_t (*pairs)[2], int count)
         fmTrace trace = fmTraceLoop(c, pairs[i][0], pairs[i][1]);
         if (trace > seeker->worst)
             seeker->worst = trace;
-        if (trace == FM_TRACE_TORN || trace == FM_TRACE_NO_MEMORY)
+        if (trace > FM_TRACE_CLOSED)
             return false;
     }
     return true;
@@ -130,7 +130,7 @@ static void Reset(fmContour *c)
 {
     c->eventCount = c->segmentCount = c->pairCount = c->insideCount = 0;
     c->regionCount = c->pointCount = c->faceCount = c->loopCount = 0;
-    c->outOfMemory = false;
+    c->outOfMemory = c->isLong = false;
     fmIdMapClear(&c->eventIds);
     fmIdMapClear(&c->pairIds);
     fmIdMapClear(&c->passed);
@@ -143,6 +143,7 @@ static bool TraceAll(fmContour *c, fmPairSource *source, const void *sourceConte
     Seeker seeker = {c, FM_TRACE_APART};
     source(sourceContext, &c->aInB, &c->passed, SeekLoops, &seeker);
     c->outOfMemory = seeker.worst == FM_TRACE_NO_MEMORY;
+    c->isLong = seeker.worst == FM_TRACE_LONG;
     if (seeker.worst == FM_TRACE_TORN)
         return false;
     DropExplained(c);
@@ -264,17 +265,16 @@ static void TreeSource(const void *context, const fmPose *aInB, const fmIdMap *p
 
 void fmContourFind(fmContour *c, const fmMesh *a, const fmTree *treeA, const fmMesh *b,
                    const fmTree *treeB, const fmPose *aInB, fmFaceFilter *const keepFace[2],
-                   void *const keepContext[2], bool stopAtFirst)
+                   void *const keepContext[2], fmContourGoal goal)
 {
     const fmTree *trees[2] = {treeA, treeB};
-    fmContourFindAmong(c, a, treeA, b, treeB, aInB, TreeSource, trees, keepFace, keepContext,
-                       stopAtFirst);
+    fmContourFindAmong(c, a, treeA, b, treeB, aInB, TreeSource, trees, keepFace, keepContext, goal);
 }
 
 void fmContourFindAmong(fmContour *c, const fmMesh *a, const fmTree *treeA, const fmMesh *b,
                         const fmTree *treeB, const fmPose *aInB, fmPairSource *source,
                         const void *sourceContext, fmFaceFilter *const keepFace[2],
-                        void *const keepContext[2], bool stopAtFirst)
+                        void *const keepContext[2], fmContourGoal goal)
 {
     c->mesh[0] = a;
     c->mesh[1] = b;
@@ -283,14 +283,17 @@ void fmContourFindAmong(fmContour *c, const fmMesh *a, const fmTree *treeA, cons
     c->aInB = *aInB;
     Reset(c);
 
-    bool traced = !stopAtFirst && a->report.closed && b->report.closed && !keepFace[0] && !keepFace[1] &&
-                  TraceAll(c, source, sourceContext);
+    bool closed = a->report.closed && b->report.closed && !keepFace[0] && !keepFace[1];
+    c->untilLong = closed && goal == FM_CONTOUR_UNLESS_LONG;
+    bool traced = closed && goal != FM_CONTOUR_ANY && TraceAll(c, source, sourceContext);
     if (!traced) {
         Reset(c);
-        Collector collector = {c, keepFace, keepContext, stopAtFirst};
+        Collector collector = {c, keepFace, keepContext, goal == FM_CONTOUR_ANY};
         source(sourceContext, aInB, NULL, CollectPairs, &collector);
+        /* where a loop is torn, whether a long one is met before depends on the source */
+        c->isLong = c->untilLong && c->pairCount >= FM_LONG_LOOP;
     }
-    if (c->pairCount == 0 || stopAtFirst || c->outOfMemory)
+    if (c->pairCount == 0 || goal == FM_CONTOUR_ANY || c->isLong || c->outOfMemory)
         return;
     c->outOfMemory = !(traced ? OrderLoops(c) : OrderCollected(c)) || !fmRegionsBuild(c);
     if (c->outOfMemory)

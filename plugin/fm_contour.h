@@ -57,6 +57,13 @@ typedef struct fmInsidePoint {
  * sheets, next to the long one. Guarded by test_contour. */
 #define FM_LONG_LOOP 64
 
+/* What is looked for. */
+typedef enum fmContourGoal {
+    FM_CONTOUR_ALL,        /* every pair, and the regions they bound */
+    FM_CONTOUR_ANY,        /* the first pair, without regions */
+    FM_CONTOUR_UNLESS_LONG /* every pair of closed surfaces; given up where a loop is long */
+} fmContourGoal;
+
 typedef struct fmContour {
     const fmMesh *mesh[2];
     const fmTree *tree[2];
@@ -76,6 +83,7 @@ typedef struct fmContour {
     fmBits edgeBits[2], twiceBits[2], pointBits[2], faceBits[2];
     fmArray pointEvent[2];
     bool outOfMemory;
+    bool untilLong, isLong; /* to be given up at a long loop; it was, and nothing of it is of use */
 } fmContour;
 
 #define FM_ITEMS(type, array) ((type *)(array).items)
@@ -90,12 +98,11 @@ static inline fmEvent fmEventOf(const fmCrossing *crossing)
                      .entering = crossing->entering};
 }
 
-/* Collects all intersecting face pairs and groups them. keepFace[i] asks for mesh i, NULL for all.
- * With stopAtFirst the contour holds at most one pair and no regions. */
+/* Collects all intersecting face pairs and groups them. keepFace[i] asks for mesh i, NULL for all. */
 typedef bool fmFaceFilter(void *context, int32_t face);
 void fmContourFind(fmContour *contour, const fmMesh *a, const fmTree *treeA, const fmMesh *b,
                    const fmTree *treeB, const fmPose *aInB, fmFaceFilter *const keepFace[2],
-                   void *const keepContext[2], bool stopAtFirst);
+                   void *const keepContext[2], fmContourGoal goal);
 
 /* The same with candidates from elsewhere than the trees: what the source delivers, in whatever order, is
  * all that is looked at. It may leave out what lies within two sheets of `passed`, which grows meanwhile. */
@@ -104,7 +111,7 @@ typedef void fmPairSource(const void *context, const fmPose *aInB, const fmIdMap
 void fmContourFindAmong(fmContour *contour, const fmMesh *a, const fmTree *treeA, const fmMesh *b,
                         const fmTree *treeB, const fmPose *aInB, fmPairSource *source,
                         const void *sourceContext, fmFaceFilter *const keepFace[2],
-                        void *const keepContext[2], bool stopAtFirst);
+                        void *const keepContext[2], fmContourGoal goal);
 void fmContourFree(fmContour *contour);
 
 /* Position in b's frame of point p of mesh `side`. */

@@ -82,6 +82,7 @@
 #define FM_WRAP_POINTS 48    /* inside points looked at where a region closes round a body */
 #define FM_MANY_FACES 128    /* of one mesh: from here on lines go through its tree */
 #define FM_MANY_POINTS 96    /* of one mesh, and events: of more, so many stand for all */
+#define FM_DEEP_POINTS 32    /* ... where the overlap is known to be deep */
 #define FM_MAX_HITS 48       /* faces of one mesh on one line; a line through more is not used */
 #define FM_MAX_WAYS 8192     /* points looked at, over all pairs of ridges, for a way out */
 #define FM_COS_45 0.70710678118654752
@@ -127,6 +128,7 @@ typedef struct Patch {
     Ridge ridges[2][FM_MAX_RIDGES];
     int ridgeCount[2];
     bool fewPoints;
+    int32_t manyPoints; /* inside points of one mesh, and events, that are looked at */
     double width; /* way out along the direction */
     fmVec3 start; /* the contour's own direction; zero when it has none */
 } Patch;
@@ -178,7 +180,7 @@ static int GatherInside(const Patch *patch, int side, fmVec3 *out)
     const fmContour *c = patch->contour;
     fmRange range = patch->region->points[side];
     const int32_t *points = FM_ITEMS(int32_t, c->points) + range.first;
-    int32_t run = (range.count + FM_MANY_POINTS - 1) / FM_MANY_POINTS;
+    int32_t run = (range.count + patch->manyPoints - 1) / patch->manyPoints;
     /* the vector area points the way a goes in */
     fmVec3 inwards = side == 0 ? fmUnrotate(&c->aInB.r, patch->vectorArea) : fmNeg(patch->vectorArea);
     int count = 0;
@@ -203,7 +205,7 @@ static bool GatherPoints(Patch *patch, fmManifold *m)
     fmArray *arrays[2] = {&m->lowPoints, &m->highPoints};
     fmVec3 *out[2];
     int count[2];
-    int32_t stride = (region->events.count + FM_MANY_POINTS - 1) / FM_MANY_POINTS;
+    int32_t stride = (region->events.count + patch->manyPoints - 1) / patch->manyPoints;
     for (int side = 0; side < 2; ++side) {
         if (!fmArrayReserve(arrays[side], 2 * FM_MANY_POINTS * sizeof(fmVec3)))
             return false;
@@ -1247,7 +1249,8 @@ static bool DirectedSpots(const Patch *patch, fmManifold *m, SpotList *spots, do
         return false;
     DeepestSpots(&seen, &candidates, spots, deepest);
     RimSpots(&seen, &candidates, 0, candidates.insideCount, spots, deepest);
-    RimSpots(&seen, &candidates, candidates.insideCount, candidates.count, spots, deepest);
+    if (!m->deep || CarryingSpots(spots, *deepest) < FM_FACE_CONTACTS)
+        RimSpots(&seen, &candidates, candidates.insideCount, candidates.count, spots, deepest);
     PierceSpots(patch, &candidates, spots, deepest);
     return true;
 }
@@ -1259,6 +1262,7 @@ int fmManifoldBuild(fmManifold *m, const fmContour *c, int32_t r,
     Patch patch = {.view = {.contour = c, .size = fmSmaller(c->mesh[0]->size, c->mesh[1]->size)},
                    .contour = c,
                    .motion = m->motion,
+                   .manyPoints = m->deep ? FM_DEEP_POINTS : FM_MANY_POINTS,
                    .region = region,
                    .events = FM_ITEMS(fmEvent, c->events) + region->events.first};
     for (int32_t i = 0; i < region->events.count; ++i)
@@ -1267,7 +1271,8 @@ int fmManifoldBuild(fmManifold *m, const fmContour *c, int32_t r,
     MeasureContour(&patch);
     if (!GatherPoints(&patch, m))
         return 0;
-    GatherRidges(&patch);
+    if (!m->deep)
+        GatherRidges(&patch);
     FindDirection(&patch);
     patch.view.bottom = DBL_MAX;
     patch.view.top = -DBL_MAX;
@@ -1281,7 +1286,7 @@ int fmManifoldBuild(fmManifold *m, const fmContour *c, int32_t r,
 
     SpotList spots = {.count = 0};
     double deepest = 0;
-    bool wraps = Wraps(&patch), walls = !wraps && WallSpots(&patch, &spots, &deepest);
+    bool wraps = !m->deep && Wraps(&patch), walls = !wraps && !m->deep && WallSpots(&patch, &spots, &deepest);
     if (wraps)
         WrapSpots(&patch, &spots, &deepest);
     if (!walls && spots.count < FM_FACE_CONTACTS && !DirectedSpots(&patch, m, &spots, &deepest))
@@ -1300,6 +1305,28 @@ int fmManifoldBuild(fmManifold *m, const fmContour *c, int32_t r,
                                   .region = r};
     }
     return count;
+}
+
+bool fmManifoldMeasure(const fmContour *c, double reach, fmContact *contact)
+{
+    View view = {.contour = c,
+                 .centre = contact->pos,
+                 .n = contact->normal,
+                 .u = fmAnyTangent(contact->normal),
+                 .bottom = -reach,
+                 .top = reach,
+                 .size = fmSmaller(c->mesh[0]->size, c->mesh[1]->size)};
+    view.v = fmCross(view.n, view.u);
+    Seen seen = {.view = &view, .count = {-1, -1}, .tolerance = FM_SAME_PLACE * view.size};
+    Candidate at = {.owner = -1};
+    Spot spot;
+    if (!MeasureSpot(&seen, &at, &spot))
+        return false;
+    contact->pos = spot.pos;
+    contact->depth = spot.depth;
+    contact->face1 = spot.face[0];
+    contact->face2 = spot.face[1];
+    return true;
 }
 
 void fmManifoldFree(fmManifold *m)

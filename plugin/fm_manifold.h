@@ -19,12 +19,19 @@ typedef struct fmManifold {
     fmArray candidates;
     /* b's points as seen from a, in b's frame, for the call; NULL when nothing is known to move */
     const fmMotion *motion;
+    /* known to be deep: one direction is enough, no cup lies in a cup */
+    bool deep;
 } fmManifold;
 
 /* Writes the contacts of region r in b's frame, deepest first, and returns their number: from 1 to
  * FM_REGION_CONTACTS. 0 only when memory is out. */
 int fmManifoldBuild(fmManifold *manifold, const fmContour *contour, int32_t r,
                     fmContact contacts[FM_REGION_CONTACTS]);
+
+/* Measures a contact anew on the line through it along its normal, on the meshes of `contour`, as far as `reach`
+ * to both sides: its place, depth and faces. False, and nothing changed, where the line finds no overlap. */
+bool fmManifoldMeasure(const fmContour *contour, double reach, fmContact *contact);
+
 void fmManifoldFree(fmManifold *manifold);
 
 #endif

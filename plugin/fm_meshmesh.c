@@ -8,9 +8,18 @@
  * fraction of the smaller mesh counts only when there is no other. */
 #define FM_SHALLOWEST 1e-9
 
+/* Coarse surfaces stand for fine ones where contacts are at least this many times deeper than the two are apart,
+ * and deeper than this fraction of the smaller mesh: nothing rests so deep. */
+#define FM_DEEP_ERRORS 0.25
+#define FM_DEEP_SIZE 0.005
+/* Their contacts are measured on the fine ones this much nearer to the middle of the region, as a fraction, where the
+ * line does not run along a wall, and this many errors farther than they are deep. */
+#define FM_COARSE_INWARD 0.02
+#define FM_COARSE_REACH 2.0
+
 /* What one thread needs for its queries; grows to the largest and stays. */
 typedef struct Scratch {
-    fmContour contour;
+    fmContour contour, coarse;
     fmManifold manifold;
     fmArray contacts, keys;
 } Scratch;
@@ -20,6 +29,7 @@ static _Thread_local Scratch scratch;
 void fmMeshMeshReleaseScratch(void)
 {
     fmContourFree(&scratch.contour);
+    fmContourFree(&scratch.coarse);
     fmManifoldFree(&scratch.manifold);
     fmArrayFree(&scratch.contacts);
     fmArrayFree(&scratch.keys);
@@ -57,19 +67,19 @@ static Culled MakeCulled(const fmSurface *a, const fmSurface *b, const fmMeshQue
 }
 
 static void FindContour(const fmSurface *a, const fmSurface *b, const fmPose *aInB, fmPairSource *source,
-                        const Culled *culled, bool stopAtFirst)
+                        const Culled *culled, fmContourGoal goal)
 {
     fmFaceFilter *const keep[2] = {a->keepFace, b->keepFace};
     void *const context[2] = {a->context, b->context};
     fmContourFindAmong(&scratch.contour, a->mesh, a->tree, b->mesh, b->tree, aInB, source, culled, keep,
-                       context, stopAtFirst);
+                       context, goal);
 }
 
 bool fmMeshesIntersect(const fmSurface *a, const fmSurface *b, const fmPose *aInB)
 {
     const fmMeshQuery plain = {.anyContact = true};
     Culled culled = MakeCulled(a, b, &plain);
-    FindContour(a, b, aInB, AllPairs, &culled, true);
+    FindContour(a, b, aInB, AllPairs, &culled, FM_CONTOUR_ANY);
     return scratch.contour.pairCount > 0;
 }
 
@@ -261,6 +271,97 @@ static int DropReceding(const fmContour *contour, const fmMeshQuery *query, fmCo
     return kept;
 }
 
+/* ---- contacts of a contour -------------------------------------------------------------------------- */
+
+/* Contacts of all regions, in scratch.contacts; -1 when memory is out. */
+static int AllContacts(const fmContour *contour)
+{
+    size_t most = (size_t)contour->regionCount * FM_REGION_CONTACTS;
+    if (contour->outOfMemory || !fmArrayReserve(&scratch.contacts, most * sizeof(fmContact)) ||
+        !fmArrayReserve(&scratch.keys, 2 * most * sizeof(fmKey)))
+        return -1;
+    int count = CollectContacts(contour, scratch.contacts.items);
+    return count > 0 ? count : -1;
+}
+
+/* ... those of receding regions left out. */
+static int RegionContacts(const fmContour *contour, const fmMeshQuery *query)
+{
+    int count = AllContacts(contour);
+    if (count < 0)
+        return -1;
+    fmStats.contactsFound += (uint64_t)count;
+    return DropReceding(contour, query, scratch.contacts.items, count);
+}
+
+/* ---- deep overlaps ------------------------------------------------------------------------------------ */
+
+static bool HasCoarse(const fmSurface *surface)
+{
+    return surface->coarse && surface->coarse->mesh.faceCount > 0 && !surface->keepFace;
+}
+
+/* Puts a contact where it belongs among those of its region, the deepest first. */
+static void InsertByDepth(fmContact *region, int count, const fmContact *contact)
+{
+    for (; count > 0 && region[count - 1].depth < contact->depth; --count)
+        region[count] = region[count - 1];
+    region[count] = *contact;
+}
+
+/* Measures contacts of coarse surfaces on the fine ones, drawn towards the middle of their region; those without
+ * an overlap there go. */
+static int MeasureFine(const fmContour *fine, double error, fmContact *found, int count)
+{
+    int kept = 0;
+    for (int first = 0, end; first < count; first = end) {
+        fmVec3 middle = {0, 0, 0};
+        for (end = first; end < count && found[end].region == found[first].region; ++end)
+            middle = fmAdd(middle, found[end].pos);
+        middle = fmScale(middle, 1.0 / (end - first));
+        int before = kept;
+        for (int i = first; i < end; ++i) {
+            fmContact contact = found[i];
+            contact.pos = fmAddScaled(contact.pos, fmSub(middle, contact.pos), FM_COARSE_INWARD);
+            if (fmManifoldMeasure(fine, contact.depth + FM_COARSE_REACH * error, &contact))
+                InsertByDepth(&found[before], kept++ - before, &contact);
+        }
+    }
+    return kept;
+}
+
+/* Contacts of an overlap that is deep beside what the coarse surfaces leave out, found on those and measured on the
+ * fine ones, of which scratch.contour knows; -1 when it is not. */
+static int DeepContacts(const fmSurface *a, const fmSurface *b, const fmPose *aInB, const fmMeshQuery *query)
+{
+    const fmSurface *sides[2] = {a, b};
+    const fmMesh *mesh[2];
+    const fmTree *tree[2];
+    double error = 0, size = fmSmaller(a->mesh->size, b->mesh->size), deepest = 0;
+    for (int i = 0; i < 2; ++i) {
+        bool coarse = HasCoarse(sides[i]);
+        mesh[i] = coarse ? &sides[i]->coarse->mesh : sides[i]->mesh;
+        tree[i] = coarse ? &sides[i]->coarse->tree : sides[i]->tree;
+        error += coarse ? sides[i]->coarse->error : 0;
+    }
+    fmFaceFilter *const all[2] = {NULL, NULL};
+    void *const none[2] = {NULL, NULL};
+    fmContourFind(&scratch.coarse, mesh[0], tree[0], mesh[1], tree[1], aInB, all, none, FM_CONTOUR_ALL);
+    if (scratch.coarse.pairCount == 0)
+        return -1;
+    scratch.manifold.deep = true;
+    int count = AllContacts(&scratch.coarse);
+    scratch.manifold.deep = false;
+    fmContact *found = scratch.contacts.items;
+    count = MeasureFine(&scratch.contour, error, found, count);
+    for (int i = 0; i < count; ++i)
+        deepest = fmLarger(deepest, found[i].depth);
+    if (deepest < fmLarger(FM_DEEP_ERRORS * error, FM_DEEP_SIZE * size))
+        return -1;
+    fmStats.contactsFound += (uint64_t)count;
+    return DropReceding(&scratch.coarse, query, found, count);
+}
+
 /* ---- the query ------------------------------------------------------------------------------------ */
 
 /* Memory is out, or any contact will do: the first pair found, without a depth. */
@@ -280,7 +381,7 @@ static int FirstPairOnly(const fmContour *contour, fmContact *contact)
  * time. */
 static bool HasLivePair(const fmSurface *a, const fmSurface *b, const fmPose *aInB, const Culled *culled)
 {
-    FindContour(a, b, aInB, LivePairs, culled, true);
+    FindContour(a, b, aInB, LivePairs, culled, FM_CONTOUR_ANY);
     fmPairMemo *memo = culled->query.memo;
     if (scratch.contour.pairCount > 0 && memo)
         memcpy(memo->seed, FM_ITEMS(fmCutPair, scratch.contour.pairs)->face, sizeof memo->seed);
@@ -298,26 +399,28 @@ int fmMeshMesh(const fmSurface *a, const fmSurface *b, const fmPose *aInB, const
         /* no region is live; but without any pair at all, one may be inside the other */
         if (!a->solid && !b->solid)
             return 0;
-        FindContour(a, b, aInB, AllPairs, &culled, true);
+        FindContour(a, b, aInB, AllPairs, &culled, FM_CONTOUR_ANY);
         return contour->pairCount == 0 ? CollideContained(a, b, aInB, query, contacts) : 0;
     }
+    fmContourGoal goal = query->anyContact              ? FM_CONTOUR_ANY
+                         : HasCoarse(a) || HasCoarse(b) ? FM_CONTOUR_UNLESS_LONG
+                                                        : FM_CONTOUR_ALL;
     if (!early || !query->anyContact) /* else the live pair is there already */
-        FindContour(a, b, aInB, AllPairs, &culled, query->anyContact);
+        FindContour(a, b, aInB, AllPairs, &culled, goal);
     if (contour->pairCount == 0)
         return CollideContained(a, b, aInB, query, contacts);
-    size_t most = (size_t)contour->regionCount * FM_REGION_CONTACTS;
-    if (query->anyContact || contour->outOfMemory ||
-        !fmArrayReserve(&scratch.contacts, most * sizeof(fmContact)) ||
-        !fmArrayReserve(&scratch.keys, 2 * most * sizeof(fmKey)))
+    if (query->anyContact)
         return FirstPairOnly(contour, contacts);
 
-    fmContact *found = scratch.contacts.items;
     scratch.manifold.motion = query->motion ? &query->motion[1] : NULL;
-    int count = CollectContacts(contour, found);
-    if (count == 0)
+    int count = contour->isLong ? DeepContacts(a, b, aInB, query) : RegionContacts(contour, query);
+    if (contour->isLong && count < 0) {
+        FindContour(a, b, aInB, AllPairs, &culled, FM_CONTOUR_ALL);
+        count = RegionContacts(contour, query);
+    }
+    if (count < 0)
         return FirstPairOnly(contour, contacts);
-    fmStats.contactsFound += (uint64_t)count;
-    count = DropReceding(contour, query, found, count);
+    const fmContact *found = scratch.contacts.items;
     count = ShareLimit(found, count, query->limit, contacts);
     fmStats.contactsKept += (uint64_t)count;
     for (int i = 0; i < count; ++i)

@@ -8,6 +8,7 @@
 #ifndef FM_MESHMESH_H
 #define FM_MESHMESH_H
 
+#include "fm_coarse.h"
 #include "fm_contact.h"
 #include "fm_cull.h"
 
@@ -20,6 +21,7 @@ typedef struct fmSurface {
     bool (*keepFace)(void *context, int32_t face);
     void *context;
     const fmCullData *cull; /* what the culling stages have of the mesh; NULL for nothing */
+    const fmCoarse *coarse; /* stands for the mesh in deep overlaps; NULL or empty for none */
 } fmSurface;
 
 /* What is asked of a pair. */

@@ -159,6 +159,7 @@ static fmSurface surfaceOf(fmSide *side)
         .keepFace = side->state->callback ? fmSideKeepsFace : NULL,
         .context = side,
         .cull = side->state->data && !side->turned ? &side->state->data->cull : NULL,
+        .coarse = side->state->data && !side->turned ? &side->state->data->coarse : NULL,
     };
 }
 

@@ -91,6 +91,8 @@ fmTrace fmTraceLoop(fmContour *c, int32_t faceA, int32_t faceB)
             return FM_TRACE_TORN;
         if (SameCrossing(&out, &start))
             break;
+        if (c->untilLong && c->pairCount - first >= FM_LONG_LOOP)
+            return FM_TRACE_LONG;
         /* over the edge that the way out goes through: it is an edge of one face and lies in the other */
         int side = out.edgeOfB;
         face[side] = Beyond(c->mesh[side], face[side], out.edge);

@@ -32,7 +32,7 @@ static void Find(fmContour *c, const Body *a, const Body *b, const fmPose *aInB,
 {
     fmFaceFilter *const keep[2] = {enumerate ? KeepAll : NULL, NULL};
     void *const context[2] = {NULL, NULL};
-    fmContourFind(c, &a->mesh, &a->tree, &b->mesh, &b->tree, aInB, keep, context, false);
+    fmContourFind(c, &a->mesh, &a->tree, &b->mesh, &b->tree, aInB, keep, context, FM_CONTOUR_ALL);
 }
 
 static const fmCutPair *PairAt(const fmContour *c, int32_t i)

@@ -55,7 +55,7 @@ static void contours_close(void)
         fmPose aInB = RandomPose(&seed, 0.8);
         fmFaceFilter *const keep[2] = {NULL, NULL};
         void *const context[2] = {NULL, NULL};
-        fmContourFind(&contour, &a->mesh, &a->tree, &b->mesh, &b->tree, &aInB, keep, context, false);
+        fmContourFind(&contour, &a->mesh, &a->tree, &b->mesh, &b->tree, &aInB, keep, context, FM_CONTOUR_ALL);
         int *degree = calloc((size_t)contour.eventCount + 1, sizeof *degree);
         for (int32_t i = 0; i < contour.segmentCount; ++i) {
             const fmSegment *segment = &FM_ITEMS(fmSegment, contour.segments)[i];
