@@ -135,8 +135,8 @@ typedef struct Patch {
 
 /* A face as seen along n: a triangle in the (u, v) plane, counter-clockwise, and its height over it. */
 typedef struct SeenFace {
+    double minX, maxX, minY, maxY; /* first: of most faces nothing else is looked at */
     double x[3], y[3];
-    double minX, maxX, minY, maxY;
     double slack; /* how far beyond a side, times its length, still counts as on the face */
     double h, hx, hy; /* height = h + hx * x + hy * y */
     int32_t face;
@@ -556,7 +556,8 @@ static int GatherSeenFaces(const Patch *patch, int side, fmArray *array)
 
 static bool SeenFaceContains(const SeenFace *f, double x, double y)
 {
-    if (x < f->minX || x > f->maxX || y < f->minY || y > f->maxY)
+    /* one branch, which nearly always goes the same way */
+    if ((x < f->minX) | (x > f->maxX) | (y < f->minY) | (y > f->maxY))
         return false;
     for (int i = 0; i < 3; ++i) {
         int j = i == 2 ? 0 : i + 1;
