@@ -621,18 +621,23 @@ static fmVec3 FromSeen(const View *view, double x, double y, double z)
     return fmAddScaled(fmAddScaled(p, view->v, y), view->n, z);
 }
 
-/* Sends the line through a mesh's whole tree, as far as the region reaches. */
-static void HitTree(LineHits *hits)
+/* The line as far as the region reaches, in the mesh's own frame. */
+static void LineEnds(const LineHits *hits, fmVec3 ends[2])
 {
     const View *view = hits->seen->view;
     double reach = FM_INWARD * view->size;
-    fmVec3 p = FromSeen(view, hits->x, hits->y, view->bottom - reach);
-    fmVec3 q = FromSeen(view, hits->x, hits->y, view->top + reach);
-    if (hits->side == 0) {
-        p = fmUntransform(&view->contour->aInB, p);
-        q = fmUntransform(&view->contour->aInB, q);
-    }
-    fmTreeSegment(view->contour->tree[hits->side], p, q, HitFaces, hits);
+    ends[0] = FromSeen(view, hits->x, hits->y, view->bottom - reach);
+    ends[1] = FromSeen(view, hits->x, hits->y, view->top + reach);
+    for (int i = 0; i < 2 && hits->side == 0; ++i)
+        ends[i] = fmUntransform(&view->contour->aInB, ends[i]);
+}
+
+/* Sends the line through a mesh's whole tree. */
+static void HitTree(LineHits *hits)
+{
+    fmVec3 ends[2];
+    LineEnds(hits, ends);
+    fmTreeSegment(hits->seen->view->contour->tree[hits->side], ends[0], ends[1], HitFaces, hits);
 }
 
 static void SendLine(const Seen *seen, int side, double x, double y, LineHits *hits)
@@ -680,28 +685,25 @@ static Between HitsRound(const LineHits *hits, double z)
 /* The overlap on the line through a candidate, from where one of the meshes is left downwards to where one
  * is left upwards. From a point of one mesh the line goes to the other mesh's surface first and is measured
  * half way: drawn aside a little, the point itself need not lie in the overlap any more. */
-static bool MeasureSpot(const Seen *seen, const Candidate *at, Spot *spot)
+static bool SpotOnLine(const Seen *seen, const Candidate *at, const LineHits of[2], Spot *spot)
 {
-    LineHits ofA, ofB;
     double z = at->z;
-    SendLine(seen, 0, at->x, at->y, &ofA);
-    SendLine(seen, 1, at->x, at->y, &ofB);
-    if (ofA.count > FM_MAX_HITS || ofB.count > FM_MAX_HITS)
+    if (of[0].count > FM_MAX_HITS || of[1].count > FM_MAX_HITS)
         return false;
     if (at->owner == 0) {
-        Between out = HitsRound(&ofB, z);
+        Between out = HitsRound(&of[1], z);
         if (out.aboveFace < 0 || !out.aboveUp)
             return false;
         z = 0.5 * (z + out.above);
     } else if (at->owner == 1) {
-        Between out = HitsRound(&ofA, z);
+        Between out = HitsRound(&of[0], z);
         if (out.belowFace < 0 || out.belowUp)
             return false;
         z = 0.5 * (z + out.below);
     }
     /* inside both meshes each line leaves the mesh at the first face it meets; an open mesh may have none
      * behind its surface */
-    Between a = HitsRound(&ofA, z), b = HitsRound(&ofB, z);
+    Between a = HitsRound(&of[0], z), b = HitsRound(&of[1], z);
     if (a.belowFace < 0 || a.belowUp || !a.aboveUp || b.aboveFace < 0 || !b.aboveUp || b.belowUp)
         return false;
     double low = fmLarger(a.below, b.below), high = fmSmaller(a.above, b.above);
@@ -712,6 +714,14 @@ static bool MeasureSpot(const Seen *seen, const Candidate *at, Spot *spot)
                    .depth = high - low,
                    .face = {a.belowFace, b.aboveFace}};
     return high >= low;
+}
+
+static bool MeasureSpot(const Seen *seen, const Candidate *at, Spot *spot)
+{
+    LineHits of[2];
+    SendLine(seen, 0, at->x, at->y, &of[0]);
+    SendLine(seen, 1, at->x, at->y, &of[1]);
+    return SpotOnLine(seen, at, of, spot);
 }
 
 static void AddSpot(SpotList *list, const Spot *spot)
@@ -1308,26 +1318,102 @@ int fmManifoldBuild(fmManifold *m, const fmContour *c, int32_t r,
     return count;
 }
 
-bool fmManifoldMeasure(const fmContour *c, double reach, fmContact *contact)
+/* ---- contacts measured anew ------------------------------------------------------------------------- */
+
+/* A contact's line, through both meshes. */
+typedef struct Line {
+    View view;
+    Seen seen;
+    LineHits of[2];
+} Line;
+
+static void PlaceLine(Line *line, const fmContour *c, const fmContact *contact, double reach)
 {
-    View view = {.contour = c,
-                 .centre = contact->pos,
-                 .n = contact->normal,
-                 .u = fmAnyTangent(contact->normal),
-                 .bottom = -reach,
-                 .top = reach,
-                 .size = fmSmaller(c->mesh[0]->size, c->mesh[1]->size)};
-    view.v = fmCross(view.n, view.u);
-    Seen seen = {.view = &view, .count = {-1, -1}, .tolerance = FM_SAME_PLACE * view.size};
-    Candidate at = {.owner = -1};
-    Spot spot;
-    if (!MeasureSpot(&seen, &at, &spot))
-        return false;
-    contact->pos = spot.pos;
-    contact->depth = spot.depth;
-    contact->face1 = spot.face[0];
-    contact->face2 = spot.face[1];
+    double size = fmSmaller(c->mesh[0]->size, c->mesh[1]->size);
+    fmVec3 u = fmAnyTangent(contact->normal);
+    line->view = (View){.contour = c,
+                        .centre = contact->pos,
+                        .n = contact->normal,
+                        .u = u,
+                        .v = fmCross(contact->normal, u),
+                        .bottom = -reach,
+                        .top = reach,
+                        .size = size};
+    line->seen = (Seen){.view = &line->view, .count = {-1, -1}, .tolerance = FM_SAME_PLACE * size};
+    for (int side = 0; side < 2; ++side) {
+        LineHits *hits = &line->of[side];
+        hits->seen = &line->seen;
+        hits->side = side;
+        hits->x = hits->y = 0;
+        hits->count = 0;
+    }
+}
+
+/* Only takes down the faces; by the time they are looked at they should be in the cache. */
+static bool NoteFaces(void *context, const int32_t *faces, int count)
+{
+    LineHits *hits = context;
+    const fmMesh *mesh = hits->seen->view->contour->mesh[hits->side];
+    for (int i = 0; i < count; ++i, ++hits->count) {
+        __builtin_prefetch(&mesh->faces[faces[i]]);
+        __builtin_prefetch(&mesh->normals[faces[i]]);
+        if (hits->count < FM_MAX_HITS)
+            hits->face[hits->count] = faces[i];
+    }
     return true;
+}
+
+/* From the faces noted to where the line meets them. */
+static void HitNoted(LineHits *hits)
+{
+    int noted = hits->count;
+    if (noted > FM_MAX_HITS)
+        return;
+    hits->count = 0;
+    for (int i = 0; i < noted; ++i) {
+        int32_t face = hits->face[i]; /* as many or more than are hit before */
+        HitFaces(hits, &face, 1);
+    }
+}
+
+static void SendTogether(Line *lines, int count)
+{
+    fmVec3 ends[FM_SEGMENTS_MOST][2];
+    void *contexts[FM_SEGMENTS_MOST];
+    for (int side = 0; side < 2; ++side) {
+        for (int i = 0; i < count; ++i) {
+            contexts[i] = &lines[i].of[side];
+            LineEnds(&lines[i].of[side], ends[i]);
+        }
+        fmTreeSegments(lines->view.contour->tree[side], (const fmVec3(*)[2])ends, count, NoteFaces, contexts);
+    }
+    for (int i = 0; i < count; ++i)
+        for (int side = 0; side < 2; ++side)
+            HitNoted(&lines[i].of[side]);
+}
+
+void fmManifoldMeasure(const fmContour *c, double beyond, fmContact *contacts, int count)
+{
+    Line lines[FM_SEGMENTS_MOST];
+    for (int first = 0; first < count; first += FM_SEGMENTS_MOST) {
+        int together = count - first < FM_SEGMENTS_MOST ? count - first : FM_SEGMENTS_MOST;
+        for (int i = 0; i < together; ++i)
+            PlaceLine(&lines[i], c, &contacts[first + i], contacts[first + i].depth + beyond);
+        SendTogether(lines, together);
+        for (int i = 0; i < together; ++i) {
+            fmContact *contact = &contacts[first + i];
+            Candidate middle = {.owner = -1};
+            Spot spot;
+            if (SpotOnLine(&lines[i].seen, &middle, lines[i].of, &spot)) {
+                contact->pos = spot.pos;
+                contact->face1 = spot.face[0];
+                contact->face2 = spot.face[1];
+                contact->depth = spot.depth;
+            } else {
+                contact->depth = -1;
+            }
+        }
+    }
 }
 
 void fmManifoldFree(fmManifold *m)

@@ -28,9 +28,10 @@ typedef struct fmManifold {
 int fmManifoldBuild(fmManifold *manifold, const fmContour *contour, int32_t r,
                     fmContact contacts[FM_REGION_CONTACTS]);
 
-/* Measures a contact anew on the line through it along its normal, on the meshes of `contour`, as far as `reach`
- * to both sides: its place, depth and faces. False, and nothing changed, where the line finds no overlap. */
-bool fmManifoldMeasure(const fmContour *contour, double reach, fmContact *contact);
+/* Measures contacts anew, each on the line through it along its normal, on the meshes of `contour` and as far as
+ * its depth and `beyond` to both sides: place, depth and faces. The depth is -1 where a line finds no
+ * overlap. */
+void fmManifoldMeasure(const fmContour *contour, double beyond, fmContact *contacts, int count);
 
 void fmManifoldFree(fmManifold *manifold);
 

@@ -254,6 +254,15 @@ static bool RegionRecedes(const fmContour *contour, const fmMeshQuery *query, co
     return true;
 }
 
+/* The end of the contacts that share the region of the first. */
+static int RegionEnd(const fmContact *found, int first, int count)
+{
+    int end = first + 1;
+    while (end < count && found[end].region == found[first].region)
+        ++end;
+    return end;
+}
+
 /* Takes away the contacts of regions that recede as a whole. */
 static int DropReceding(const fmContour *contour, const fmMeshQuery *query, fmContact *found, int count)
 {
@@ -261,8 +270,7 @@ static int DropReceding(const fmContour *contour, const fmMeshQuery *query, fmCo
         return count;
     int kept = 0;
     for (int first = 0, end; first < count; first = end) {
-        for (end = first + 1; end < count && found[end].region == found[first].region;)
-            ++end;
+        end = RegionEnd(found, first, count);
         if (RegionRecedes(contour, query, &found[first], end - first))
             continue;
         memmove(&found[kept], &found[first], (size_t)(end - first) * sizeof *found);
@@ -301,30 +309,33 @@ static bool HasCoarse(const fmSurface *surface)
     return surface->coarse && surface->coarse->mesh.faceCount > 0 && !surface->keepFace;
 }
 
-/* Puts a contact where it belongs among those of its region, the deepest first. */
-static void InsertByDepth(fmContact *region, int count, const fmContact *contact)
+static void DrawInwards(fmContact *found, int count)
 {
-    for (; count > 0 && region[count - 1].depth < contact->depth; --count)
-        region[count] = region[count - 1];
-    region[count] = *contact;
+    for (int first = 0, end; first < count; first = end) {
+        end = RegionEnd(found, first, count);
+        fmVec3 middle = {0, 0, 0};
+        for (int i = first; i < end; ++i)
+            middle = fmAdd(middle, found[i].pos);
+        middle = fmScale(middle, 1.0 / (end - first));
+        for (int i = first; i < end; ++i)
+            found[i].pos = fmAddScaled(found[i].pos, fmSub(middle, found[i].pos), FM_COARSE_INWARD);
+    }
 }
 
-/* Measures contacts of coarse surfaces on the fine ones, drawn towards the middle of their region; those without
- * an overlap there go. */
-static int MeasureFine(const fmContour *fine, double error, fmContact *found, int count)
+/* Keeps the contacts that have a depth, of each region the deepest first. */
+static int OrderMeasured(fmContact *found, int count)
 {
     int kept = 0;
     for (int first = 0, end; first < count; first = end) {
-        fmVec3 middle = {0, 0, 0};
-        for (end = first; end < count && found[end].region == found[first].region; ++end)
-            middle = fmAdd(middle, found[end].pos);
-        middle = fmScale(middle, 1.0 / (end - first));
-        int before = kept;
-        for (int i = first; i < end; ++i) {
+        end = RegionEnd(found, first, count);
+        for (int i = first, begin = kept; i < end; ++i) {
             fmContact contact = found[i];
-            contact.pos = fmAddScaled(contact.pos, fmSub(middle, contact.pos), FM_COARSE_INWARD);
-            if (fmManifoldMeasure(fine, contact.depth + FM_COARSE_REACH * error, &contact))
-                InsertByDepth(&found[before], kept++ - before, &contact);
+            if (contact.depth < 0)
+                continue;
+            int at = kept++;
+            for (; at > begin && found[at - 1].depth < contact.depth; --at)
+                found[at] = found[at - 1];
+            found[at] = contact;
         }
     }
     return kept;
@@ -353,7 +364,9 @@ static int DeepContacts(const fmSurface *a, const fmSurface *b, const fmPose *aI
     int count = AllContacts(&scratch.coarse);
     scratch.manifold.deep = false;
     fmContact *found = scratch.contacts.items;
-    count = MeasureFine(&scratch.contour, error, found, count);
+    DrawInwards(found, count);
+    fmManifoldMeasure(&scratch.contour, FM_COARSE_REACH * error, found, count);
+    count = OrderMeasured(found, count);
     for (int i = 0; i < count; ++i)
         deepest = fmLarger(deepest, found[i].depth);
     if (deepest < fmLarger(FM_DEEP_ERRORS * error, FM_DEEP_SIZE * size))

@@ -45,21 +45,6 @@ INLINE void CarryBox(const fmPairQuery *query, const fmPairSide *from, int32_t n
         (out->half[0] + out->half[1] + out->half[2] + node->radius) * FM_BOX_SLACK + query->slack;
 }
 
-/* By the time a child comes off the stack it should be in the cache. */
-INLINE void PrefetchChild(const fmTree *tree, int32_t child)
-{
-    const char *block =
-        child >= 0 ? (const char *)&tree->nodes[child] : (const char *)&tree->leaves[~child];
-    _Static_assert(sizeof(fmLeaf8) <= sizeof(fmNode8), "what both have is asked for without a loop");
-#pragma GCC unroll 16
-    for (size_t i = 0; i < sizeof(fmLeaf8); i += 64)
-        __builtin_prefetch(block + i);
-    if (child >= 0)
-#pragma GCC unroll 16
-        for (size_t i = (sizeof(fmLeaf8) + 63) / 64 * 64; i < sizeof(fmNode8); i += 64)
-            __builtin_prefetch(block + i);
-}
-
 /* Opens the node under side `opened` and puts the children that overlap the other box on the stack,
  * the one with the nearest centre on top. A query that ends at the first hit opens a third fewer
  * nodes that way; sorting the others as well gains nothing. */
@@ -86,7 +71,7 @@ INLINE fmBoxPair *OpenNode(const fmPairQuery *query, fmBoxPair pair, int opened,
         top->box[opened] = first + lane;
         top->child[opened] = node->child[lane];
         top->size[opened] = node->half[0][lane] + node->half[1][lane] + node->half[2][lane];
-        PrefetchChild(tree, node->child[lane]);
+        fmPrefetchChild(tree, node->child[lane]);
         nearest = farSq[lane] < nearestSq ? top : nearest;
         nearestSq = fmMin1(farSq[lane], nearestSq);
         ++top;

@@ -245,37 +245,108 @@ static void CarrySegment(Segment *segment, const float origin[3])
     ToFloats(fmSub(segment->middle, FromFloats(origin)), segment->query.middle);
 }
 
-void fmTreeSegment(const fmTree *tree, fmVec3 p, fmVec3 q, fmFaceSink *sink, void *context)
+/* False when the segment is nowhere near the tree. */
+static bool MakeSegment(const fmTree *tree, fmVec3 p, fmVec3 q, Segment *segment)
 {
     if (!fmIsFinite(p) || !fmIsFinite(q) || !ClipToRoot(tree, &p, &q))
-        return;
-    const fmKernels *kernels = fmKernelsCurrent();
+        return false;
     fmVec3 half = fmSub(fmScale(q, 0.5), fmScale(p, 0.5));
-    Segment segment = {.middle = fmAdd(fmScale(q, 0.5), fmScale(p, 0.5))};
-    ToFloats(half, segment.query.half);
-    segment.query.length = RoundUp(fmLength(half));
+    segment->middle = fmAdd(fmScale(q, 0.5), fmScale(p, 0.5));
+    ToFloats(half, segment->query.half);
+    segment->query.length = RoundUp(fmLength(half));
+    return true;
+}
+
+/* Children of a node that a segment may meet, far to near. */
+static int SegmentChildren(const fmKernels *kernels, const fmNode8 *node, Segment *segment,
+                           int32_t children[FM_LANES])
+{
+    float near[FM_LANES];
+    int lanes[FM_LANES];
+    CarrySegment(segment, node->origin);
+    fmStats.bvTests += (uint64_t)node->count;
+    int count = FarToNear(kernels->segmentNode(node, &segment->query, near), near, lanes);
+    for (int i = 0; i < count; ++i)
+        children[i] = node->child[lanes[i]];
+    return count;
+}
+
+static bool SegmentFaces(const fmKernels *kernels, const fmLeaf8 *leaf, Segment *segment, fmFaceSink *sink,
+                         void *context)
+{
+    CarrySegment(segment, leaf->origin);
+    return GiveFaces(leaf, kernels->segmentLeaf(leaf, &segment->query), sink, context);
+}
+
+/* What lies under one child. */
+static void SearchSegment(const fmTree *tree, int32_t from, Segment *segment, fmFaceSink *sink, void *context)
+{
+    const fmKernels *kernels = fmKernelsCurrent();
     int32_t stack[NODE_STACK];
-    stack[0] = 0;
+    stack[0] = from;
     for (int top = 1; top > 0;) {
         int32_t child = stack[--top];
         if (child < 0) {
-            const fmLeaf8 *leaf = &tree->leaves[~child];
-            CarrySegment(&segment, leaf->origin);
-            if (!GiveFaces(leaf, kernels->segmentLeaf(leaf, &segment.query), sink, context))
+            if (!SegmentFaces(kernels, &tree->leaves[~child], segment, sink, context))
                 return;
             continue;
         }
-        const fmNode8 *node = &tree->nodes[child];
-        float near[FM_LANES];
-        int lanes[FM_LANES];
-        CarrySegment(&segment, node->origin);
-        fmStats.bvTests += (uint64_t)node->count;
-        int count = FarToNear(kernels->segmentNode(node, &segment.query, near), near, lanes);
-        for (int i = 0; i < count; ++i) {
-            fmPrefetchChild(tree, node->child[lanes[i]]);
-            stack[top++] = node->child[lanes[i]];
-        }
+        int count = SegmentChildren(kernels, &tree->nodes[child], segment, &stack[top]);
+        for (int i = 0; i < count; ++i)
+            fmPrefetchChild(tree, stack[top + i]);
+        top += count;
         assert(top <= NODE_STACK);
+    }
+}
+
+void fmTreeSegment(const fmTree *tree, fmVec3 p, fmVec3 q, fmFaceSink *sink, void *context)
+{
+    Segment segment;
+    if (MakeSegment(tree, p, q, &segment))
+        SearchSegment(tree, 0, &segment, sink, context);
+}
+
+/* A child and the segment that may meet it. */
+typedef struct Visit {
+    int32_t child, segment;
+} Visit;
+
+#define WAVE_MOST 256 /* visits of all segments together on one level; what is beyond goes one by one */
+
+void fmTreeSegments(const fmTree *tree, const fmVec3 (*ends)[2], int count, fmFaceSink *sink,
+                    void *const *contexts)
+{
+    const fmKernels *kernels = fmKernelsCurrent();
+    Segment segments[FM_SEGMENTS_MOST];
+    Visit waves[2][WAVE_MOST];
+    int waveCount = 0;
+    assert(count <= FM_SEGMENTS_MOST);
+    for (int i = 0; i < count; ++i)
+        if (MakeSegment(tree, ends[i][0], ends[i][1], &segments[i]))
+            waves[0][waveCount++] = (Visit){0, i};
+    for (int level = 0; waveCount > 0; ++level) {
+        const Visit *wave = waves[level % 2];
+        Visit *next = waves[1 - level % 2];
+        int nextCount = 0;
+        for (int i = 0; i < waveCount; ++i) {
+            Visit at = wave[i];
+            Segment *segment = &segments[at.segment];
+            if (at.child < 0) {
+                SegmentFaces(kernels, &tree->leaves[~at.child], segment, sink, contexts[at.segment]);
+                continue;
+            }
+            int32_t children[FM_LANES];
+            int found = SegmentChildren(kernels, &tree->nodes[at.child], segment, children);
+            for (int k = 0; k < found; ++k) {
+                if (nextCount == WAVE_MOST) {
+                    SearchSegment(tree, children[k], segment, sink, contexts[at.segment]);
+                    continue;
+                }
+                fmPrefetchChild(tree, children[k]);
+                next[nextCount++] = (Visit){children[k], at.segment};
+            }
+        }
+        waveCount = nextCount;
     }
 }
 

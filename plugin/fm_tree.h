@@ -118,6 +118,12 @@ void fmTreeFaces(const fmTree *tree, fmVec3 centre, const fmMat3 *axes, fmVec3 h
 /* Faces that a segment from p to q may hit, roughly near to far. */
 void fmTreeSegment(const fmTree *tree, fmVec3 p, fmVec3 q, fmFaceSink *sink, void *context);
 
+/* The same for up to FM_SEGMENTS_MOST segments, each with a context of its own, in no order and all to the end,
+ * whatever the sink says: while one waits for memory the others go on. */
+#define FM_SEGMENTS_MOST 16
+void fmTreeSegments(const fmTree *tree, const fmVec3 (*ends)[2], int count, fmFaceSink *sink,
+                    void *const *contexts);
+
 /* Faces whose box reaches below the plane {x : n.x < d}. */
 void fmTreeBelow(const fmTree *tree, fmVec3 n, double d, fmFaceSink *sink, void *context);
 
