@@ -26,7 +26,10 @@ void fmSpmRootFill(fmSpmRoot *root, const fmBox *box, fmSupportOf *supportOf, vo
             for (int k = 0; k < FM_SPMROOT_SIDE; ++k) {
                 int i = j & 1 ? FM_SPMROOT_SIDE - 1 - k : k; /* to and fro: each near the last */
                 fmVec3 d = directionOf(face, sampleAt(i), sampleAt(j));
-                root->support[face][j][i] = (float)(supportOf(context, d) + round);
+                /* on an edge of the cube: a face before this one knows it */
+                bool known = (face >= 2 && fabs(d.x) == 1) || (face >= 4 && fabs(d.y) == 1);
+                root->support[face][j][i] = known ? (float)fmSpmRootSupport(root, d, NULL)
+                                                  : (float)(supportOf(context, d) + round);
             }
 }
 

@@ -123,7 +123,178 @@ static void StoreLane(fmNode8 *node, int lane, const fmObb *box)
 /* Rounding of the normals and of the axis. Guarded by test_round: "the search finds what the list finds". */
 #define LOOK_SLACK 1e-6
 
-/* The normals of all faces round a point lie between these, component by component. */
+/* The points of a leaf, each once; returns their number. */
+static int LeafPoints(const fmLeaf8 *leaf, const fmMesh *mesh, int32_t points[3 * FM_LANES])
+{
+    int count = 0;
+    for (int32_t f = leaf->firstFace; f < leaf->firstFace + leaf->count; ++f)
+        for (int corner = 0; corner < 3; ++corner) {
+            int32_t p = mesh->faces[f].point[corner];
+            int i = 0;
+            while (i < count && points[i] != p)
+                ++i;
+            points[i] = p;
+            count += i == count;
+        }
+    return count;
+}
+
+/* The least cosine between the axis and the normals of all faces round a point; -1 at a border, beyond which
+ * nothing is known. */
+static double LeastRound(const fmMesh *mesh, int32_t p, fmVec3 axis)
+{
+    double least = 1;
+    for (int32_t i = mesh->pointFirstEdge[p]; i < mesh->pointFirstEdge[p + 1]; ++i) {
+        const fmEdge *edge = &mesh->edges[mesh->pointEdges[i]];
+        if (mesh->edgeKind[mesh->pointEdges[i]] == FM_EDGE_BORDER)
+            return -1;
+        /* one face of each edge, on the same side seen from the point: all faces round it */
+        least = fmSmaller(least, fmDot(axis, mesh->normals[edge->face[edge->point[0] != p]]));
+    }
+    return least;
+}
+
+/* Sets the axis of a leaf's cone, and unit to it; false when it has none. */
+static bool AimLook(fmLeaf8 *leaf, const fmMesh *mesh, fmVec3 *unit)
+{
+    fmVec3 sum = {0, 0, 0};
+    for (int32_t f = leaf->firstFace; f < leaf->firstFace + leaf->count; ++f)
+        sum = fmAdd(sum, mesh->normals[f]);
+    double most = fmLarger(fabs(sum.x), fmLarger(fabs(sum.y), fabs(sum.z)));
+    leaf->lookCosine = 0;
+    if (!(most > 0))
+        return false;
+    fmVec3 scaled = fmScale(sum, INT8_MAX / most);
+    leaf->look[0] = (int8_t)rint(scaled.x);
+    leaf->look[1] = (int8_t)rint(scaled.y);
+    leaf->look[2] = (int8_t)rint(scaled.z);
+    fmVec3 axis = fmVec(leaf->look[0], leaf->look[1], leaf->look[2]);
+    *unit = fmScale(axis, 1 / fmLength(axis));
+    return true;
+}
+
+/* A cone of that cosine, when it is narrow enough. Rounded down: the cone opens. */
+static void OpenLook(fmLeaf8 *leaf, double least)
+{
+    if (least > LOOK_WIDEST)
+        leaf->lookCosine = (uint8_t)(UINT8_MAX * (least - LOOK_SLACK));
+}
+
+static void FitLook(fmLeaf8 *leaf, const fmMesh *mesh)
+{
+    fmVec3 axis;
+    if (!AimLook(leaf, mesh, &axis))
+        return;
+    int32_t points[3 * FM_LANES];
+    int count = LeafPoints(leaf, mesh, points);
+    double least = 1;
+    for (int i = 0; i < count && least > LOOK_WIDEST; ++i)
+        least = fmSmaller(least, LeastRound(mesh, points[i], axis));
+    OpenLook(leaf, least);
+}
+
+/* Takes the corners of a leaf's faces from the mesh; returns their box. */
+static fmBox PlaceLeaf(fmLeaf8 *leaf, const fmMesh *mesh)
+{
+    fmBox box = fmEmptyBox();
+    for (int32_t f = leaf->firstFace; f < leaf->firstFace + leaf->count; ++f)
+        for (int corner = 0; corner < 3; ++corner)
+            fmBoxAdd(&box, fmFacePoint(mesh, f, corner));
+    OriginOf(&box, leaf->origin);
+    fmVec3 origin = FromFloats(leaf->origin);
+    double farthestSq = 0;
+    for (int lane = 0; lane < FM_LANES; ++lane) {
+        int32_t face = leaf->firstFace + (lane < leaf->count ? lane : leaf->count - 1);
+        for (int corner = 0; corner < 3; ++corner) {
+            fmVec3 p = fmSub(fmFacePoint(mesh, face, corner), origin);
+            leaf->corner[corner][0][lane] = (float)p.x;
+            leaf->corner[corner][1][lane] = (float)p.y;
+            leaf->corner[corner][2][lane] = (float)p.z;
+            farthestSq = fmLarger(farthestSq, fmLengthSq(p));
+        }
+    }
+    leaf->radius = RoundUp(sqrt(farthestSq));
+    return box;
+}
+
+static Subtree FitLeaf(fmLeaf8 *leaf, const fmMesh *mesh)
+{
+    Subtree subtree = {fmEmptyCloud(), {leaf->firstFace, leaf->firstFace + leaf->count}};
+    for (int32_t f = subtree.faces.first; f < subtree.faces.end; ++f)
+        fmCloudAdd(&subtree.cloud, fmFacePoint(mesh, f, 0), fmFacePoint(mesh, f, 1),
+                   fmFacePoint(mesh, f, 2));
+    PlaceLeaf(leaf, mesh);
+    FitLook(leaf, mesh);
+    return subtree;
+}
+
+static fmObb LaneBox(const fmNode8 *node, int lane)
+{
+    fmObb box;
+    for (int i = 0; i < 3; ++i) {
+        box.center[i] = node->center[i][lane];
+        box.half[i] = node->half[i][lane];
+        for (int k = 0; k < 3; ++k)
+            box.axis[i][k] = node->axis[i][k][lane];
+    }
+    return box;
+}
+
+/* Fits everything under a node, bottom up; only the node's own box is left to its parent. The recursion is at
+ * most FM_TREE_MAX_DEPTH deep. */
+static Subtree FitNode(fmTree *tree, const fmMesh *mesh, int32_t index)
+{
+    fmNode8 *node = &tree->nodes[index];
+    Subtree children[FM_LANES], whole = {fmEmptyCloud(), {INT32_MAX, 0}};
+    for (int i = 0; i < node->count; ++i) {
+        int32_t child = node->child[i];
+        children[i] =
+            child >= 0 ? FitNode(tree, mesh, child) : FitLeaf(&tree->leaves[~child], mesh);
+        fmCloudMerge(&whole.cloud, &children[i].cloud);
+        FaceRange faces = children[i].faces;
+        whole.faces.first = faces.first < whole.faces.first ? faces.first : whole.faces.first;
+        whole.faces.end = faces.end > whole.faces.end ? faces.end : whole.faces.end;
+    }
+    fmBox box = fmCloudBox(&whole.cloud);
+    OriginOf(&box, node->origin);
+    node->radius = 0;
+    for (int i = 0; i < node->count; ++i) {
+        fmMat3 frame = fmCloudFrame(&children[i].cloud);
+        fmObb lane = MeasureBox(mesh, children[i].faces, &frame, FromFloats(node->origin));
+        StoreLane(node, i, &lane);
+    }
+    return whole;
+}
+
+static void FitTree(fmTree *tree, const fmMesh *mesh)
+{
+    Subtree whole = FitNode(tree, mesh, 0);
+    fmMat3 frame = fmCloudFrame(&whole.cloud);
+    tree->root = MeasureBox(mesh, whole.faces, &frame, fmVec(0, 0, 0));
+    tree->size = mesh->size;
+    tree->serial = fmNextSerial();
+    fmSheetsMark(tree, mesh, false);
+}
+
+/* ---- the points moved ---- */
+
+/* A range of leaves, as they lie under one child. */
+typedef struct LeafRange {
+    int32_t first, end;
+} LeafRange;
+
+static LeafRange LeavesUnder(const fmTree *tree, int32_t child)
+{
+    int32_t first = child, last = child;
+    while (first >= 0)
+        first = tree->nodes[first].child[0];
+    while (last >= 0)
+        last = tree->nodes[last].child[tree->nodes[last].count - 1];
+    return (LeafRange){~first, ~last + 1};
+}
+
+/* The normals of all faces round a point lie between these, component by component: wider than they are, but
+ * found for all points in one walk over the faces. */
 typedef struct Round {
     fmFloat4 lo, hi;
 } Round;
@@ -152,135 +323,21 @@ static Round *BoundNormals(const fmMesh *mesh)
     return round;
 }
 
-/* The least cosine between the axis and what lies between bounds, no more. */
-static float LeastRound(const Round *round, fmFloat4 axis)
+/* The cone of a leaf from these bounds; none without them. */
+static void RefitLook(fmLeaf8 *leaf, const fmMesh *mesh, const Round *round)
 {
-    fmFloat4 least = fmMin4(axis * round->lo, axis * round->hi);
-    return least[0] + least[1] + least[2];
-}
-
-static void FitLook(fmLeaf8 *leaf, const fmMesh *mesh, const Round *round)
-{
-    fmVec3 sum = {0, 0, 0};
-    for (int32_t f = leaf->firstFace; f < leaf->firstFace + leaf->count; ++f)
-        sum = fmAdd(sum, mesh->normals[f]);
-    leaf->lookCosine = 0;
-    if (!round || !(fmMaxAbs(sum) > 0))
+    fmVec3 unit;
+    if (!AimLook(leaf, mesh, &unit) || !round)
         return;
-    fmVec3 scaled = fmScale(sum, INT8_MAX / fmMaxAbs(sum));
-    leaf->look[0] = (int8_t)rint(scaled.x);
-    leaf->look[1] = (int8_t)rint(scaled.y);
-    leaf->look[2] = (int8_t)rint(scaled.z);
-    fmVec3 unit = fmNormalize(fmVec(leaf->look[0], leaf->look[1], leaf->look[2]));
     fmFloat4 axis = {(float)unit.x, (float)unit.y, (float)unit.z, 0};
     float least = 1;
     for (int32_t f = leaf->firstFace; f < leaf->firstFace + leaf->count; ++f)
-        for (int corner = 0; corner < 3; ++corner)
-            least = fmMin1(least, LeastRound(&round[mesh->faces[f].point[corner]], axis));
-    if (least > (float)LOOK_WIDEST)
-        leaf->lookCosine = (uint8_t)(UINT8_MAX * (least - LOOK_SLACK)); /* down: the cone opens */
-}
-
-/* Takes the corners of a leaf's faces from the mesh; returns their box. */
-static fmBox PlaceLeaf(fmLeaf8 *leaf, const fmMesh *mesh)
-{
-    fmBox box = fmEmptyBox();
-    for (int32_t f = leaf->firstFace; f < leaf->firstFace + leaf->count; ++f)
-        for (int corner = 0; corner < 3; ++corner)
-            fmBoxAdd(&box, fmFacePoint(mesh, f, corner));
-    OriginOf(&box, leaf->origin);
-    fmVec3 origin = FromFloats(leaf->origin);
-    double farthestSq = 0;
-    for (int lane = 0; lane < FM_LANES; ++lane) {
-        int32_t face = leaf->firstFace + (lane < leaf->count ? lane : leaf->count - 1);
         for (int corner = 0; corner < 3; ++corner) {
-            fmVec3 p = fmSub(fmFacePoint(mesh, face, corner), origin);
-            leaf->corner[corner][0][lane] = (float)p.x;
-            leaf->corner[corner][1][lane] = (float)p.y;
-            leaf->corner[corner][2][lane] = (float)p.z;
-            farthestSq = fmLarger(farthestSq, fmLengthSq(p));
+            const Round *at = &round[mesh->faces[f].point[corner]];
+            fmFloat4 along = fmMin4(axis * at->lo, axis * at->hi);
+            least = fmMin1(least, along[0] + along[1] + along[2]);
         }
-    }
-    leaf->radius = RoundUp(sqrt(farthestSq));
-    return box;
-}
-
-static Subtree FitLeaf(fmLeaf8 *leaf, const fmMesh *mesh, const Round *round)
-{
-    Subtree subtree = {fmEmptyCloud(), {leaf->firstFace, leaf->firstFace + leaf->count}};
-    for (int32_t f = subtree.faces.first; f < subtree.faces.end; ++f)
-        fmCloudAdd(&subtree.cloud, fmFacePoint(mesh, f, 0), fmFacePoint(mesh, f, 1),
-                   fmFacePoint(mesh, f, 2));
-    PlaceLeaf(leaf, mesh);
-    FitLook(leaf, mesh, round);
-    return subtree;
-}
-
-static fmObb LaneBox(const fmNode8 *node, int lane)
-{
-    fmObb box;
-    for (int i = 0; i < 3; ++i) {
-        box.center[i] = node->center[i][lane];
-        box.half[i] = node->half[i][lane];
-        for (int k = 0; k < 3; ++k)
-            box.axis[i][k] = node->axis[i][k][lane];
-    }
-    return box;
-}
-
-/* Fits everything under a node, bottom up; only the node's own box is left to its parent. The recursion is at
- * most FM_TREE_MAX_DEPTH deep. */
-static Subtree FitNode(fmTree *tree, const fmMesh *mesh, const Round *round, int32_t index)
-{
-    fmNode8 *node = &tree->nodes[index];
-    Subtree children[FM_LANES], whole = {fmEmptyCloud(), {INT32_MAX, 0}};
-    for (int i = 0; i < node->count; ++i) {
-        int32_t child = node->child[i];
-        children[i] = child >= 0 ? FitNode(tree, mesh, round, child)
-                                 : FitLeaf(&tree->leaves[~child], mesh, round);
-        fmCloudMerge(&whole.cloud, &children[i].cloud);
-        FaceRange faces = children[i].faces;
-        whole.faces.first = faces.first < whole.faces.first ? faces.first : whole.faces.first;
-        whole.faces.end = faces.end > whole.faces.end ? faces.end : whole.faces.end;
-    }
-    fmBox box = fmCloudBox(&whole.cloud);
-    OriginOf(&box, node->origin);
-    node->radius = 0;
-    for (int i = 0; i < node->count; ++i) {
-        fmMat3 frame = fmCloudFrame(&children[i].cloud);
-        fmObb lane = MeasureBox(mesh, children[i].faces, &frame, FromFloats(node->origin));
-        StoreLane(node, i, &lane);
-    }
-    return whole;
-}
-
-static void FitTree(fmTree *tree, const fmMesh *mesh)
-{
-    Round *round = BoundNormals(mesh);
-    Subtree whole = FitNode(tree, mesh, round, 0);
-    fmFreeAligned(round);
-    fmMat3 frame = fmCloudFrame(&whole.cloud);
-    tree->root = MeasureBox(mesh, whole.faces, &frame, fmVec(0, 0, 0));
-    tree->size = mesh->size;
-    tree->serial = fmNextSerial();
-    fmSheetsMark(tree, mesh, false);
-}
-
-/* ---- the points moved ---- */
-
-/* A range of leaves, as they lie under one child. */
-typedef struct LeafRange {
-    int32_t first, end;
-} LeafRange;
-
-static LeafRange LeavesUnder(const fmTree *tree, int32_t child)
-{
-    int32_t first = child, last = child;
-    while (first >= 0)
-        first = tree->nodes[first].child[0];
-    while (last >= 0)
-        last = tree->nodes[last].child[tree->nodes[last].count - 1];
-    return (LeafRange){~first, ~last + 1};
+    OpenLook(leaf, least);
 }
 
 /* Three corners that stand for a part of the surface: of the first, the middle and the last of its leaves. */
@@ -313,7 +370,7 @@ static bool MarkFrame(const Mark *mark, fmMat3 *frame)
     fmVec3 across = fmCross(ab, ac);
     if (!(fmLengthSq(across) > THIN_MARK * THIN_MARK * fmLengthSq(ab) * fmLengthSq(ac)))
         return false;
-    fmVec3 x = fmNormalize(ab), z = fmNormalize(across);
+    fmVec3 x = fmScale(ab, 1 / fmLength(ab)), z = fmScale(across, 1 / fmLength(across));
     *frame = (fmMat3){{x, fmCross(z, x), z}};
     return true;
 }
@@ -352,7 +409,8 @@ static fmObb MeasureLeaves(const fmTree *tree, LeafRange leaves, const fmMat3 *f
     fmObb box;
     double lo[3] = {DBL_MAX, DBL_MAX, DBL_MAX}, hi[3] = {-DBL_MAX, -DBL_MAX, -DBL_MAX};
     RoundAxes(frame, &box);
-    for (const fmLeaf8 *leaf = tree->leaves + leaves.first; leaf < tree->leaves + leaves.end; ++leaf) {
+    for (const fmLeaf8 *leaf = tree->leaves + leaves.first; leaf < tree->leaves + leaves.end;
+         ++leaf) {
         fmVec3 from = fmSub(FromFloats(leaf->origin), origin);
         for (int i = 0; i < 3; ++i) {
             double least, most, at = fmDot(FromFloats(box.axis[i]), from);
@@ -381,7 +439,7 @@ static fmBox RefitNode(fmTree *tree, const fmMesh *mesh, const Round *round, int
             box = RefitNode(tree, mesh, round, child);
         } else {
             box = PlaceLeaf(&tree->leaves[~child], mesh);
-            FitLook(&tree->leaves[~child], mesh, round);
+            RefitLook(&tree->leaves[~child], mesh, round);
         }
         fmBoxAdd(&whole, box.lo);
         fmBoxAdd(&whole, box.hi);
