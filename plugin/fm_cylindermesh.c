@@ -50,7 +50,7 @@
 /* Faces of a region up to which its edges are looked at one by one; of more, the corners. */
 #define FM_CYLINDER_FACES 24
 
-/* Rim points tried at each end, besides the lowest. */
+/* Rim points tried at each end, besides the lowest; of both ends one for each bit of a number. */
 #define FM_RIM_POINTS 8
 
 /* A rim point lower than the fixed ones by less than this, in radii, adds nothing but unrest. */
@@ -81,9 +81,11 @@
 /* A point of the mesh, corner of a face near the cylinder: brought into the cylinder's frame once. */
 typedef struct Corner {
     fmVec3 at;
-    double flat[2]; /* seen along the normal of the region that marked it last */
-    int32_t mark;   /* of the last walk that came here */
+    int32_t point;   /* of the mesh */
+    int32_t mark;    /* of the last walk that came here */
+    int32_t carrier; /* a face there that carries a push along the direction of the region, or -1 */
     bool inside;
+    bool flat; /* all carriers are of flat parts */
 } Corner;
 
 /* A touched face. */
@@ -92,8 +94,9 @@ typedef struct Part {
     int32_t root;  /* index of a part of the same region, itself at the root */
     int32_t place; /* at a root, while sorting: where its region goes on */
     int32_t corner[3];
-    uint8_t sharp; /* bit i: the side from corner i is a sharp edge or a border */
-    bool carries;  /* a push along the direction of its region */
+    uint8_t sharp;  /* bit i: the side from corner i is a sharp edge or a border */
+    uint8_t inside; /* bit i: corner i is inside */
+    bool carries;   /* a push along the direction of its region */
 } Part;
 
 /* A place for a contact. */
@@ -107,10 +110,18 @@ typedef struct Candidate {
 /* A point on the rim of an end, and what lies above it. */
 typedef struct Rim {
     fmVec3 at, inward; /* and on to a place where a line along the wall meets faces for certain */
-    double flat[2];    /* of that place, seen along the normal of a region */
     double above;
     int32_t face;
 } Rim;
+
+/* The lowest of each end and the fixed ones. */
+#define FM_RIMS (2 * (FM_RIM_POINTS + 1))
+
+typedef struct Rims {
+    Rim rim[FM_RIMS];
+    double x[FM_RIMS], y[FM_RIMS]; /* of those places, seen along the normal of a region */
+    int count;
+} Rims;
 
 /* Everything but the mesh is in the cylinder's frame, up to the contacts. */
 typedef struct Query {
@@ -120,11 +131,12 @@ typedef struct Query {
     fmArray corners;    /* Corner */
     fmArray parts;      /* Part; twice their number, for sorting */
     fmArray points;     /* fmVec3: corners of what lies in the cylinder, of one region */
+    fmArray owned;      /* int32_t: the corners inside, of one region */
     fmArray stretches;  /* Stretch, of one region */
     fmArray candidates; /* Candidate, of one region */
     fmIdMap *cornerIds; /* of points: the corner */
     fmIdMap *ids;       /* of faces or edges: no longer than a function runs */
-    int cornerCount, partCount, candidateCount;
+    int cornerCount, partCount, ownedCount, candidateCount;
     int32_t mark; /* of the latest walk over corners */
     bool failed;  /* no memory */
 } Query;
@@ -140,8 +152,8 @@ typedef struct Region {
     double depth, score;
 } Region;
 
-static _Thread_local fmArray cornerScratch, partScratch, pointScratch, stretchScratch,
-    candidateScratch;
+static _Thread_local fmArray cornerScratch, partScratch, pointScratch, ownedScratch,
+    stretchScratch, candidateScratch;
 static _Thread_local fmIdMap cornerIdScratch, idScratch;
 
 static void freeIds(fmIdMap *ids)
@@ -155,6 +167,7 @@ void fmCylinderReleaseScratch(void)
     fmArrayFree(&cornerScratch);
     fmArrayFree(&partScratch);
     fmArrayFree(&pointScratch);
+    fmArrayFree(&ownedScratch);
     fmArrayFree(&stretchScratch);
     fmArrayFree(&candidateScratch);
     freeIds(&cornerIdScratch);
@@ -172,6 +185,7 @@ static inline int32_t cornerAt(Query *q, int32_t point)
         Corner *corner = (Corner *)q->corners.items + i;
         corner->at = fmCylinderIn(q->c, q->target->mesh->points[point]);
         corner->inside = fmCylinderHolds(q->c, corner->at, q->margin);
+        corner->point = point;
         corner->mark = 0;
         ++q->cornerCount;
     }
@@ -181,6 +195,11 @@ static inline int32_t cornerAt(Query *q, int32_t point)
 static Corner *cornerOf(const Query *q, const Part *part, int i)
 {
     return (Corner *)q->corners.items + part->corner[i];
+}
+
+static Corner *ownedCorner(const Query *q, int i)
+{
+    return (Corner *)q->corners.items + ((const int32_t *)q->owned.items)[i];
 }
 
 /* Begins a walk over corners and tells whether it is at one for the first time. */
@@ -368,30 +387,54 @@ static fmVec3 twiceArea(const fmVec3 *points, int count)
     return twice;
 }
 
-/* The part of a face in the cylinder: its corners go to the points of the region, each once. Of a small face
- * some of whose corners are inside, these and the places where its sides go out. Returns twice its
- * area; of a small face the share of its corners. */
-static fmVec3 cutPart(const Query *q, Region *region, const Part *part, bool small)
+/* Notes the corners of a part that are inside, each once. Without branches: nobody could foretell them. */
+static void ownCorners(Query *q, const Part *part)
 {
-    Corner *corner[3] = {cornerOf(q, part, 0), cornerOf(q, part, 1), cornerOf(q, part, 2)};
-    int inside = corner[0]->inside + corner[1]->inside + corner[2]->inside;
-    if (inside == 0 || (inside < 3 && !small)) {
+    int32_t *owned = q->owned.items;
+    for (int i = 0; i < 3; ++i) {
+        Corner *corner = cornerOf(q, part, i);
+        owned[q->ownedCount] = part->corner[i];
+        q->ownedCount += corner->inside & (corner->mark != q->mark);
+        corner->mark = q->mark;
+        corner->carrier = -1;
+        corner->flat = true;
+    }
+}
+
+/* The places where the sides of a face go out that has corners inside and outside. */
+static void addWaysOut(const Query *q, Region *region, const Part *part)
+{
+    /* two of its sides do, from and to the corner that is unlike the others */
+    static const uint8_t kOdd[8] = {0, 0, 1, 2, 2, 1, 0, 0};
+    int odd = kOdd[part->inside], others[2] = {(odd + 1) % 3, (odd + 2) % 3};
+    bool in = part->inside >> odd & 1;
+    fmVec3 at = cornerOf(q, part, odd)->at;
+    for (int i = 0; i < 2; ++i) {
+        fmVec3 other = cornerOf(q, part, others[i])->at;
+        if (!isLeftToOther(q, part, i == 0 ? odd : others[1]))
+            addPoint(q, region, in ? wayOut(q, at, other) : wayOut(q, other, at));
+    }
+}
+
+/* The part of a face in the cylinder: what it has there besides the corners inside goes to the points of the
+ * region. Returns twice its area; of a small face the share of its corners. */
+static fmVec3 cutPart(Query *q, Region *region, Part *part, bool small)
+{
+    static const double kShare[4] = {0, 1.0 / 3, 2.0 / 3, 1};
+    const Corner *a = cornerOf(q, part, 0), *b = cornerOf(q, part, 1), *c = cornerOf(q, part, 2);
+    part->inside = (uint8_t)(a->inside | b->inside << 1 | c->inside << 2);
+    ownCorners(q, part);
+    if (part->inside == 0 || (part->inside < 7 && !small)) {
         fmPiece piece;
-        fmCylinderClip(q->c, corner[0]->at, corner[1]->at, corner[2]->at, q->margin, &piece);
+        fmCylinderClip(q->c, a->at, b->at, c->at, q->margin, &piece);
         for (int i = 0; i < piece.count; ++i)
             addPoint(q, region, piece.point[i]);
         return twiceArea(piece.point, piece.count);
     }
-    for (int i = 0; i < 3; ++i)
-        if (corner[i]->inside && isFresh(q, corner[i]))
-            addPoint(q, region, corner[i]->at);
-    for (int i = 0, next = 1; i < 3 && inside < 3; ++i, next = (next + 1) % 3)
-        if (corner[i]->inside != corner[next]->inside && !isLeftToOther(q, part, i)) {
-            int in = corner[i]->inside ? i : next;
-            addPoint(q, region, wayOut(q, corner[in]->at, corner[i + next - in]->at));
-        }
-    fmVec3 twice = fmCross(fmSub(corner[1]->at, corner[0]->at), fmSub(corner[2]->at, corner[0]->at));
-    return inside == 3 ? twice : fmScale(twice, inside / 3.0);
+    if (part->inside < 7)
+        addWaysOut(q, region, part);
+    return fmScale(fmCross(fmSub(b->at, a->at), fmSub(c->at, a->at)),
+                   kShare[a->inside + b->inside + c->inside]);
 }
 
 /* Cuts the faces with the cylinder; sums up their areas. */
@@ -399,17 +442,19 @@ static bool measure(Query *q, Region *region)
 {
     fmVec3 sum = {0, 0, 0};
     double total = 0;
-    size_t room = (size_t)(region->last - region->first) * FM_PIECE_MAX * sizeof(fmVec3);
-    if (!fmArrayReserve(&q->points, room))
+    size_t parts = (size_t)(region->last - region->first);
+    if (!fmArrayReserve(&q->points, parts * (FM_PIECE_MAX + 3) * sizeof(fmVec3)) ||
+        !fmArrayReserve(&q->owned, (3 * parts + 1) * sizeof(int32_t)))
         return false;
-    region->pointCount = 0;
-    bool many = region->last - region->first > FM_CYLINDER_FACES;
+    q->ownedCount = region->pointCount = 0;
     beginWalk(q);
-    for (const Part *part = region->first; part < region->last; ++part) {
-        fmVec3 twice = cutPart(q, region, part, many);
+    for (Part *part = region->first; part < region->last; ++part) {
+        fmVec3 twice = cutPart(q, region, part, parts > FM_CYLINDER_FACES);
         total += fmLength(twice);
         sum = fmAdd(sum, twice);
     }
+    for (int i = 0; i < q->ownedCount; ++i)
+        addPoint(q, region, ownedCorner(q, i)->at);
     region->mean = fmLength(sum) > FM_MEAN_MIN * total ? fmNormalize(sum) : fmVec(0, 0, 0);
     region->score = region->depth = INFINITY;
     return region->pointCount > 0;
@@ -656,9 +701,8 @@ static double heightOf(const Query *q, const Region *region, const Part *part, f
 }
 
 /* The rim points of both ends that are not above all faces of the region: the lowest of each end and some that
- * do not move with the direction. Returns their number. */
-static int gatherRims(const Query *q, const Region *region, fmVec3 t, fmVec3 s,
-                      Rim rims[2 * (FM_RIM_POINTS + 1)])
+ * do not move with the direction. */
+static void gatherRims(const Query *q, const Region *region, fmVec3 t, fmVec3 s, Rims *rims)
 {
     /* sines and cosines of multiples of 45 degrees */
     static const double kCircle[FM_RIM_POINTS][2] = {
@@ -671,7 +715,7 @@ static int gatherRims(const Query *q, const Region *region, fmVec3 t, fmVec3 s,
     double highest = fmCylinderLowest(c, n) + region->depth + q->margin;
     bool tilted = sqrt(n.x * n.x + n.y * n.y) > FM_RIM_TILT;
     fmVec3 down = fmNormalize(fmVec(-n.x, -n.y, 0));
-    int count = 0;
+    rims->count = 0;
     for (int end = -1; end <= 1; end += 2)
         for (int i = tilted ? -1 : 0; i < FM_RIM_POINTS; ++i) {
             fmVec3 out = i < 0 ? down : fmVec(kCircle[i][0], kCircle[i][1], 0);
@@ -679,9 +723,10 @@ static int gatherRims(const Query *q, const Region *region, fmVec3 t, fmVec3 s,
             if (fmDot(n, rim) > highest)
                 continue;
             fmVec3 inward = fmScale(rim, -FM_WALL_PULL), p = fmAdd(rim, inward);
-            rims[count++] = (Rim){rim, inward, {fmDot(t, p), fmDot(s, p)}, INFINITY, -1};
+            rims->rim[rims->count] = (Rim){rim, inward, INFINITY, -1};
+            rims->x[rims->count] = fmDot(t, p);
+            rims->y[rims->count++] = fmDot(s, p);
         }
-    return count;
 }
 
 /* Is the face one of several in a plane? */
@@ -690,39 +735,39 @@ static bool isFlat(const Query *q, const Part *part)
     return q->target->mesh->faceFacet[part->face] < q->target->mesh->flatCount;
 }
 
-static bool isInside(const Query *q, const Part *part)
+/* Which rim points may lie below a face, as bits. */
+static unsigned rimsBelow(const Query *q, const Part *part, fmVec3 t, fmVec3 s, const Rims *rims)
 {
-    return cornerOf(q, part, 0)->inside && cornerOf(q, part, 1)->inside &&
-           cornerOf(q, part, 2)->inside;
+    double x[3], y[3];
+    for (int i = 0; i < 3; ++i) {
+        x[i] = fmDot(t, cornerOf(q, part, i)->at);
+        y[i] = fmDot(s, cornerOf(q, part, i)->at);
+    }
+    double left = fmSmaller(x[0], fmSmaller(x[1], x[2])) - q->margin;
+    double right = fmLarger(x[0], fmLarger(x[1], x[2])) + q->margin;
+    double low = fmSmaller(y[0], fmSmaller(y[1], y[2])) - q->margin;
+    double high = fmLarger(y[0], fmLarger(y[1], y[2])) + q->margin;
+    unsigned below = 0;
+    for (int r = 0; r < rims->count; ++r) {
+        int within = (rims->x[r] >= left) & (rims->x[r] <= right) & (rims->y[r] >= low) &
+                     (rims->y[r] <= high);
+        below |= (unsigned)within << r;
+    }
+    return below;
 }
 
 /* Looks for faces of the region above the rim points. */
-static void raiseRims(Query *q, const Region *region, fmVec3 t, fmVec3 s, Rim *rims, int count)
+static void raiseRims(const Query *q, const Region *region, fmVec3 t, fmVec3 s, Rims *rims)
 {
     bool many = region->last - region->first > FM_CYLINDER_FACES;
-    beginWalk(q);
     for (const Part *part = region->first; part < region->last; ++part) {
         /* a small face that is all inside is left to its corners, unless it is of a flat part, whose corners do
          * not count */
-        if (!part->carries || (many && !isFlat(q, part) && isInside(q, part)))
+        bool leave = many & (part->inside == 7) & !isFlat(q, part);
+        if (leave | !part->carries)
             continue;
-        /* its shadow along the normal */
-        double lo[2] = {INFINITY, INFINITY}, hi[2] = {-INFINITY, -INFINITY};
-        for (int i = 0; i < 3; ++i) {
-            Corner *corner = cornerOf(q, part, i);
-            if (isFresh(q, corner)) {
-                corner->flat[0] = fmDot(t, corner->at);
-                corner->flat[1] = fmDot(s, corner->at);
-            }
-            for (int k = 0; k < 2; ++k) {
-                lo[k] = fmSmaller(lo[k], corner->flat[k]);
-                hi[k] = fmLarger(hi[k], corner->flat[k]);
-            }
-        }
-        for (Rim *rim = rims; rim < rims + count; ++rim) {
-            if (rim->flat[0] < lo[0] - q->margin || rim->flat[0] > hi[0] + q->margin ||
-                rim->flat[1] < lo[1] - q->margin || rim->flat[1] > hi[1] + q->margin)
-                continue;
+        for (unsigned left = rimsBelow(q, part, t, s, rims); left; left &= left - 1) {
+            Rim *rim = &rims->rim[__builtin_ctz(left)];
             double height = heightOf(q, region, part, fmAdd(rim->at, rim->inward));
             if (height < rim->above) {
                 rim->above = height;
@@ -735,12 +780,13 @@ static void raiseRims(Query *q, const Region *region, fmVec3 t, fmVec3 s, Rim *r
 /* Rim points where a face of the region lies above them. */
 static void addRims(Query *q, const Region *region)
 {
-    Rim rims[2 * (FM_RIM_POINTS + 1)];
+    Rims rims;
     fmVec3 n = region->normal, t = fmAnyTangent(n), s = fmCross(n, t);
-    int count = gatherRims(q, region, t, s, rims);
-    if (count > 0)
-        raiseRims(q, region, t, s, rims, count);
-    for (const Rim *rim = rims; rim < rims + count; ++rim) {
+    gatherRims(q, region, t, s, &rims);
+    if (rims.count > 0)
+        raiseRims(q, region, t, s, &rims);
+    for (int i = 0; i < rims.count; ++i) {
+        const Rim *rim = &rims.rim[i];
         double depth = fmClamp(rim->above + fmDot(n, rim->inward), 0, region->depth);
         if (rim->face >= 0)
             addCandidate(q, fmAddScaled(rim->at, n, 0.5 * depth), depth, rim->face);
@@ -836,7 +882,7 @@ static void addEdges(Query *q, const Region *region)
             deepest = fmLarger(deepest, addDeepest(q, region, &stretches[i]));
 }
 
-/* Does the surface bend at the point? The corners within a flat floor push no more than the floor does. */
+/* Does the surface bend at the point? */
 static bool bends(const fmMesh *mesh, int32_t point)
 {
     for (int32_t i = mesh->pointFirstEdge[point]; i < mesh->pointFirstEdge[point + 1]; ++i)
@@ -845,17 +891,18 @@ static bool bends(const fmMesh *mesh, int32_t point)
     return false;
 }
 
-/* The deepest points of the edges round a point of a face, where they may be deeper than all so far. */
-static void addEdgesRound(Query *q, const Region *region, int32_t point, int32_t face,
-                          double deepest)
+/* The deepest points of the edges round a corner, where they may be deeper than all so far. */
+static void addEdgesRound(Query *q, const Region *region, const Corner *corner, double deepest)
 {
     const fmMesh *mesh = q->target->mesh;
-    fmVec3 from = fmCylinderIn(q->c, mesh->points[point]);
-    double first = depthBelow(q, region, from);
+    int32_t point = corner->point;
+    double first = depthBelow(q, region, corner->at);
     for (int32_t i = mesh->pointFirstEdge[point]; i < mesh->pointFirstEdge[point + 1]; ++i) {
         if (mesh->edgeKind[mesh->pointEdges[i]] == FM_EDGE_NEUTRAL)
             continue;
-        Stretch e = {from, fmCylinderIn(q->c, mesh->points[mesh->pointNext[i]]), 0, 1, 0, face};
+        Stretch e = {corner->at, fmCylinderIn(q->c, mesh->points[mesh->pointNext[i]]),
+                     0,          1,
+                     0,          corner->carrier};
         if (!edgeInside(q, e.a, e.b, &e.lo, &e.hi))
             continue;
         double last = depthBelow(q, region, fmLerp(e.a, e.b, e.hi));
@@ -868,34 +915,28 @@ static void addEdgesRound(Query *q, const Region *region, int32_t point, int32_t
  * there, what its edges have. Then the deepest points of the edges round the deepest corner. */
 static void addCorners(Query *q, const Region *region)
 {
-    const fmMesh *mesh = q->target->mesh;
     double deepest = -1, deepestEnd = -1;
-    int32_t low = -1, lowFace = -1;
+    const Corner *low = NULL;
+    for (int i = 0; i < q->ownedCount; ++i) {
+        const Corner *corner = ownedCorner(q, i);
+        /* the corners within a flat floor push no more than the floor does */
+        if (corner->carrier < 0 ||
+            (corner->flat && !q->target->keepFace && !bends(q->target->mesh, corner->point)))
+            continue;
+        double depth = addMeshPoint(q, region, corner->at, corner->carrier);
+        if (depth > deepest) {
+            deepest = depth;
+            low = corner;
+        }
+    }
     beginWalk(q);
     for (const Part *part = region->first; part < region->last; ++part) {
-        if (!part->carries)
-            continue;
-        const int32_t *point = mesh->faces[part->face].point;
-        int inside = 0;
-        for (int i = 0; i < 3; ++i) {
-            Corner *corner = cornerOf(q, part, i);
-            inside += corner->inside;
-            if (!corner->inside || !isFresh(q, corner) ||
-                (isFlat(q, part) && !q->target->keepFace && !bends(mesh, point[i])))
-                continue;
-            double depth = addMeshPoint(q, region, corner->at, part->face);
-            if (depth > deepest) {
-                deepest = depth;
-                low = point[i];
-                lowFace = part->face;
-            }
-        }
         Stretch ends;
-        for (int i = 0; i < 3 && inside == 0; ++i)
+        for (int i = 0; i < 3 && !part->inside && part->carries; ++i)
             takeStretch(q, region, part, i, &ends, &deepestEnd);
     }
-    if (low >= 0)
-        addEdgesRound(q, region, low, lowFace, fmLarger(deepest, deepestEnd));
+    if (low)
+        addEdgesRound(q, region, low, fmLarger(deepest, deepestEnd));
 }
 
 /* Of two places the one to take first; ties by where they are, so that the order they were found in does
@@ -982,6 +1023,20 @@ static void dropPierced(Result *result)
         }
 }
 
+/* Which parts carry a push along the normal, and one of them for each corner. */
+static void findCarriers(const Query *q, const Region *region)
+{
+    for (Part *part = region->first; part < region->last; ++part) {
+        bool bent = !isFlat(q, part);
+        part->carries = fmDot(meshNormal(q, part), region->outward) >= FM_CARRY_COS;
+        for (int i = 0; i < 3; ++i) {
+            Corner *corner = cornerOf(q, part, i);
+            corner->carrier = part->carries ? part->face : corner->carrier;
+            corner->flat = corner->flat & !(part->carries & bent);
+        }
+    }
+}
+
 static void addRegion(Query *q, Part *first, Part *last, int32_t number, Result *result)
 {
     Region region = {.first = first, .last = last};
@@ -989,8 +1044,7 @@ static void addRegion(Query *q, Part *first, Part *last, int32_t number, Result 
         return;
     chooseNormal(q, &region);
     region.outward = fmCylinderTurnOut(q->c, region.normal);
-    for (Part *part = first; part < last; ++part)
-        part->carries = fmDot(meshNormal(q, part), region.outward) >= FM_CARRY_COS;
+    findCarriers(q, &region);
     q->candidateCount = 0;
     addRims(q, &region);
     if (last - first > FM_CYLINDER_FACES)
@@ -1025,6 +1079,7 @@ int fmCylinderMesh(const fmTarget *target, const fmCylinder *c, int limit, fmCon
                .corners = fmScratchTake(&cornerScratch),
                .parts = fmScratchTake(&partScratch),
                .points = fmScratchTake(&pointScratch),
+               .owned = fmScratchTake(&ownedScratch),
                .stretches = fmScratchTake(&stretchScratch),
                .candidates = fmScratchTake(&candidateScratch)};
     fmMat3 axes = {{c->axis, c->u, c->v}};
@@ -1051,6 +1106,7 @@ int fmCylinderMesh(const fmTarget *target, const fmCylinder *c, int limit, fmCon
     fmScratchGiveBack(&cornerScratch, q.corners);
     fmScratchGiveBack(&partScratch, q.parts);
     fmScratchGiveBack(&pointScratch, q.points);
+    fmScratchGiveBack(&ownedScratch, q.owned);
     fmScratchGiveBack(&stretchScratch, q.stretches);
     fmScratchGiveBack(&candidateScratch, q.candidates);
 
