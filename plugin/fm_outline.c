@@ -3,7 +3,6 @@
 #include "fm_topology.h"
 
 #include <fastmesh/fastmesh.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* A chain of edges is one side while no edge turns from its first by more than this. Radians, for small
@@ -14,39 +13,15 @@
 typedef struct BorderEdge {
     int32_t from, to;
     bool used, begins; /* begins: no other runs straight into it */
+    bool forks;        /* another one comes from the same point */
 } BorderEdge;
 
-/* The border of one facet, in the order of where its edges come from. */
+/* The border of one facet. */
 typedef struct Border {
     BorderEdge *edges;
     int32_t count;
+    int32_t *leaving; /* of every point: an edge that may come from it */
 } Border;
-
-static int compareBorderEdges(const void *x, const void *y)
-{
-    const BorderEdge *a = x, *b = y;
-    if (a->from != b->from)
-        return a->from < b->from ? -1 : 1;
-    return a->to < b->to ? -1 : a->to > b->to;
-}
-
-/* Borders as short as that are sorted by insertion. */
-#define SHORT_BORDER 24
-
-static void sortBorder(Border border)
-{
-    if (border.count > SHORT_BORDER) {
-        qsort(border.edges, (size_t)border.count, sizeof *border.edges, compareBorderEdges);
-        return;
-    }
-    for (int32_t i = 1; i < border.count; ++i) {
-        BorderEdge edge = border.edges[i];
-        int32_t at = i;
-        for (; at > 0 && compareBorderEdges(&edge, &border.edges[at - 1]) < 0; --at)
-            border.edges[at] = border.edges[at - 1];
-        border.edges[at] = edge;
-    }
-}
 
 /* Is the side of a face on the border of its facet? */
 static bool isBorder(const fmMesh *mesh, int32_t face, int side)
@@ -80,24 +55,35 @@ static void gatherBorders(fmMesh *mesh, BorderEdge *edges)
             fmFacet *facet = &mesh->flats[mesh->faceFacet[f]];
             if (isBorder(mesh, f, c))
                 edges[facet->firstSide + facet->sideCount++] =
-                    (BorderEdge){mesh->faces[f].point[c], mesh->faces[f].point[(c + 1) % 3], false, true};
+                    (BorderEdge){.from = mesh->faces[f].point[c],
+                                 .to = mesh->faces[f].point[(c + 1) % 3],
+                                 .begins = true};
         }
+}
+
+/* The edge of the border that `leaving` knows, or NULL. What other facets left there is of no use. */
+static BorderEdge *edgeFrom(Border border, int32_t point)
+{
+    int32_t i = border.leaving[point];
+    return i < border.count && border.edges[i].from == point ? &border.edges[i] : NULL;
+}
+
+static void noteLeaving(Border border)
+{
+    for (int32_t i = 0; i < border.count; ++i) {
+        BorderEdge *other = edgeFrom(border, border.edges[i].from);
+        if (other && other < &border.edges[i])
+            other->forks = true;
+        else
+            border.leaving[border.edges[i].from] = i;
+    }
 }
 
 /* The one edge of the border that leaves `point`, or NULL where there are several or none. */
 static BorderEdge *onlyEdgeFrom(Border border, int32_t point)
 {
-    int32_t lo = 0, hi = border.count;
-    while (lo < hi) {
-        int32_t mid = lo + (hi - lo) / 2;
-        if (border.edges[mid].from < point)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    bool found = lo < border.count && border.edges[lo].from == point;
-    bool several = found && lo + 1 < border.count && border.edges[lo + 1].from == point;
-    return found && !several ? &border.edges[lo] : NULL;
+    BorderEdge *edge = edgeFrom(border, point);
+    return edge && !edge->forks ? edge : NULL;
 }
 
 static bool straight(const fmMesh *mesh, fmVec3 first, const BorderEdge *edge)
@@ -146,14 +132,14 @@ static int32_t joinSides(const fmMesh *mesh, Border border, int32_t (*sides)[2])
     return found;
 }
 
-static int outline(fmMesh *mesh, BorderEdge *edges, int32_t (*sides)[2])
+static int outline(fmMesh *mesh, BorderEdge *edges, int32_t *leaving, int32_t (*sides)[2])
 {
     gatherBorders(mesh, edges);
     int32_t sideCount = 0;
     for (int32_t i = 0; i < mesh->flatCount; ++i) {
         fmFacet *facet = &mesh->flats[i];
-        Border border = {edges + facet->firstSide, facet->sideCount};
-        sortBorder(border);
+        Border border = {edges + facet->firstSide, facet->sideCount, leaving};
+        noteLeaving(border);
         markCorners(mesh, border);
         facet->firstSide = sideCount;
         facet->sideCount = joinSides(mesh, border, sides + sideCount);
@@ -176,12 +162,16 @@ int fmMeshOutline(fmMesh *mesh)
         return dFastMeshOk;
     size_t count = (size_t)countBorders(mesh);
     size_t edgeBytes = count * sizeof(BorderEdge), sideBytes = count * sizeof(int32_t[2]);
+    size_t leavingBytes = (size_t)mesh->pointCount * sizeof(int32_t);
     BorderEdge *edges = fmAlloc(edgeBytes);
-    int32_t(*sides)[2] = fmAlloc(sideBytes);
+    int32_t *leaving = fmAlloc(leavingBytes), (*sides)[2] = fmAlloc(sideBytes);
     int status = dFastMeshErrorMemory;
-    if (count == 0 || (edges && sides))
-        status = outline(mesh, edges, sides);
+    if (leaving && (count == 0 || (edges && sides))) {
+        memset(leaving, 0, leavingBytes);
+        status = outline(mesh, edges, leaving, sides);
+    }
     fmFree(edges, edgeBytes);
+    fmFree(leaving, leavingBytes);
     fmFree(sides, sideBytes);
     return status;
 }
