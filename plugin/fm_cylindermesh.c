@@ -59,11 +59,12 @@
 /* Points are moved towards the axis by this part of their distance before a line along the wall is drawn. */
 #define FM_WALL_PULL 1e-6
 
-/* Golden section search: the share cut off each time. On an edge it ends at this length, in radii: a peak
- * is flat, so the depth is off by its square. Over a ridge it goes on this often, down to 1e-3 of the
- * directions, which are polished afterwards. */
+/* Golden section search: the share cut off each time. On an edge it ends at this length, in radii: a peak is
+ * flat, so the depth is off by its square; and where no more than this is to be gained, in radii too. Over
+ * a ridge it goes on this often, down to 1e-3 of the directions, which are polished afterwards. */
 #define FM_GOLDEN 0.3819660112501051
 #define FM_EDGE_END 1e-4
+#define FM_EDGE_GAIN 1e-6
 #define FM_RIDGE_NARROWINGS 10
 
 /* The direction is turned by steps from 0.05 rad down to this, each half of the one before: not beyond 0.1
@@ -797,19 +798,24 @@ static void addRims(Query *q, const Region *region)
 typedef struct Stretch {
     fmVec3 a, b; /* the edge */
     double lo, hi;
-    double most; /* no point of it is deeper */
+    double most;  /* no point of it is deeper */
+    double known; /* how deep its ends are */
     int32_t face;
 } Stretch;
 
-/* Adds the deepest point of a stretch: the depth along it has one peak, because the cylinder is convex.
- * Returns how deep. */
-static double addDeepest(Query *q, const Region *region, const Stretch *e)
+/* Adds the deepest point of a stretch, when it is deeper than what is known; returns the deeper. The depth along
+ * it is concave, because the cylinder is convex: it has one peak, and is nowhere more than two places, drawn
+ * on, say. */
+static double addDeepest(Query *q, const Region *region, const Stretch *e, double known)
 {
     double lo = e->lo, hi = e->hi, length = sqrt(fmDistanceSq(e->a, e->b));
+    double enough = known + FM_EDGE_GAIN * q->c->radius;
     double s = lo + FM_GOLDEN * (hi - lo), t = hi - FM_GOLDEN * (hi - lo);
     double atS = depthBelow(q, region, fmLerp(e->a, e->b, s));
     double atT = depthBelow(q, region, fmLerp(e->a, e->b, t));
     while ((hi - lo) * length > FM_EDGE_END * q->c->radius) {
+        if (fmLarger(atS, atT) + fabs(atS - atT) * (s - lo) / (t - s) <= enough)
+            return known;
         if (atS > atT) {
             hi = t;
             t = s, atT = atS;
@@ -822,7 +828,7 @@ static double addDeepest(Query *q, const Region *region, const Stretch *e)
             atT = depthBelow(q, region, fmLerp(e->a, e->b, t));
         }
     }
-    return addMeshPoint(q, region, fmLerp(e->a, e->b, 0.5 * (lo + hi)), e->face);
+    return fmLarger(known, addMeshPoint(q, region, fmLerp(e->a, e->b, 0.5 * (lo + hi)), e->face));
 }
 
 /* No point of a stretch is deeper than this, told from the depth at both ends and in the middle: it is concave,
@@ -856,10 +862,11 @@ static bool takeStretch(Query *q, const Region *region, const Part *part, int si
          fmDot(acrossEdge(q, part, side), region->outward) < FM_CARRY_COS))
         return false;
     Corner *a = cornerOf(q, part, side), *b = cornerOf(q, part, (side + 1) % 3);
-    *e = (Stretch){a->at, b->at, 0, 1, 0, part->face};
+    *e = (Stretch){.a = a->at, .b = b->at, .hi = 1, .face = part->face};
     if (!edgeInside(q, e->a, e->b, &e->lo, &e->hi))
         return false;
     double first = addEnd(q, region, e, false, a), last = addEnd(q, region, e, true, b);
+    e->known = fmLarger(first, last);
     e->most = mostOf(q, region, e, first, last, deepest);
     return true;
 }
@@ -879,7 +886,7 @@ static void addEdges(Query *q, const Region *region)
             count += takeStretch(q, region, part, side, &stretches[count], &deepest);
     for (int i = 0; i < count; ++i)
         if (count <= FM_CYLINDER_EDGES || stretches[i].most > deepest)
-            deepest = fmLarger(deepest, addDeepest(q, region, &stretches[i]));
+            deepest = fmLarger(deepest, addDeepest(q, region, &stretches[i], stretches[i].known));
 }
 
 /* Does the surface bend at the point? */
@@ -900,14 +907,15 @@ static void addEdgesRound(Query *q, const Region *region, const Corner *corner, 
     for (int32_t i = mesh->pointFirstEdge[point]; i < mesh->pointFirstEdge[point + 1]; ++i) {
         if (mesh->edgeKind[mesh->pointEdges[i]] == FM_EDGE_NEUTRAL)
             continue;
-        Stretch e = {corner->at, fmCylinderIn(q->c, mesh->points[mesh->pointNext[i]]),
-                     0,          1,
-                     0,          corner->carrier};
+        Stretch e = {.a = corner->at,
+                     .b = fmCylinderIn(q->c, mesh->points[mesh->pointNext[i]]),
+                     .hi = 1,
+                     .face = corner->carrier};
         if (!edgeInside(q, e.a, e.b, &e.lo, &e.hi))
             continue;
-        double last = depthBelow(q, region, fmLerp(e.a, e.b, e.hi));
-        if (mostOf(q, region, &e, first, last, &deepest) > deepest)
-            deepest = fmLarger(deepest, addDeepest(q, region, &e));
+        double last = depthBelow(q, region, fmLerp(e.a, e.b, e.hi)), met = deepest;
+        if (mostOf(q, region, &e, first, last, &met) > deepest)
+            deepest = addDeepest(q, region, &e, deepest);
     }
 }
 
