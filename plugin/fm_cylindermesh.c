@@ -153,8 +153,8 @@ typedef struct Region {
     double depth, score;
 } Region;
 
-static _Thread_local fmArray cornerScratch, partScratch, pointScratch, ownedScratch,
-    stretchScratch, candidateScratch;
+static _Thread_local fmArray cornerScratch, partScratch, pointScratch, ownedScratch, stretchScratch,
+    candidateScratch;
 static _Thread_local fmIdMap cornerIdScratch, idScratch;
 
 static void freeIds(fmIdMap *ids)
@@ -641,8 +641,7 @@ static void chooseNormal(const Query *q, Region *region)
     int directions = 0;
     ptrdiff_t step = 1 + (region->last - region->first) / FM_CYLINDER_DIRECTIONS;
     for (const Part *part = region->first; part < region->last; part += step) {
-        if (!before ||
-            fmDot(meshNormal(q, part), meshNormal(q, before)) < FM_ONE_PLANE_COS) {
+        if (!before || fmDot(meshNormal(q, part), meshNormal(q, before)) < FM_ONE_PLANE_COS) {
             tryNormal(q, region, partNormal(q, part), 1);
             ++directions;
         }
@@ -858,8 +857,7 @@ static bool takeStretch(Query *q, const Region *region, const Part *part, int si
     int32_t edge = mesh->faces[part->face].edge[side];
     if ((mesh->edgeKind[edge] == FM_EDGE_NEUTRAL && !q->target->keepFace) ||
         isLeftToOther(q, part, side) ||
-        (!part->carries &&
-         fmDot(acrossEdge(q, part, side), region->outward) < FM_CARRY_COS))
+        (!part->carries && fmDot(acrossEdge(q, part, side), region->outward) < FM_CARRY_COS))
         return false;
     Corner *a = cornerOf(q, part, side), *b = cornerOf(q, part, (side + 1) % 3);
     *e = (Stretch){.a = a->at, .b = b->at, .hi = 1, .face = part->face};
@@ -971,8 +969,12 @@ static int chooseContacts(Query *q, const Region *region, int32_t number, fmCont
     double deepest = q->candidateCount > 0 ? candidates[best].depth : 0;
     while (count < FM_REGION_KEPT && q->candidateCount > 0) {
         const Candidate taken = candidates[best];
-        contacts[count++] = (fmContact){fmCylinderOut(q->c, taken.pos), fmNeg(region->outward),
-                                        taken.depth, taken.face, -1, number};
+        contacts[count++] = (fmContact){fmCylinderOut(q->c, taken.pos),
+                                        fmNeg(region->outward),
+                                        taken.depth,
+                                        taken.face,
+                                        -1,
+                                        number};
         double bestScore = 0;
         for (int i = 0; i < q->candidateCount; ++i) {
             Candidate *c = &candidates[i];

@@ -89,9 +89,9 @@ static BorderEdge *onlyEdgeFrom(Border border, int32_t point)
 static bool straight(const fmMesh *mesh, fmVec3 first, const BorderEdge *edge)
 {
     fmVec3 d = fmSub(mesh->points[edge->to], mesh->points[edge->from]);
-    return fmDot(first, d) > 0 &&
-           fmLengthSq(fmCross(first, d)) <=
-               STRAIGHT_SINE * STRAIGHT_SINE * fmLengthSq(first) * fmLengthSq(d);
+    return fmDot(first, d) > 0 && fmLengthSq(fmCross(first, d)) <= STRAIGHT_SINE * STRAIGHT_SINE *
+                                                                       fmLengthSq(first) *
+                                                                       fmLengthSq(d);
 }
 
 /* Follows the border from an edge while it runs straight on, and returns where the side ends. */

@@ -87,7 +87,8 @@ static void MarkChild(fmTree *tree, const fmMesh *mesh, int32_t child, bool wasS
     bool parted = node->sheet < 0; /* then its children had sheets of their own */
     node->sheet = sheet;
     for (int i = 0; i < node->count; ++i)
-        MarkChild(tree, mesh, node->child[i], parted && SheetOf(tree, node->child[i]) >= 0, sheet, next);
+        MarkChild(tree, mesh, node->child[i], parted && SheetOf(tree, node->child[i]) >= 0, sheet,
+                  next);
 }
 
 void fmSheetsMark(fmTree *tree, const fmMesh *mesh, bool marked)

@@ -21,7 +21,8 @@ static void boundLanes(const fmNode8 *node, fmVec3 d, double most[FM_LANES])
     const float length = fabsf(x) + fabsf(y) + fabsf(z);
     float reach[FM_LANES], slack[FM_LANES];
     for (int lane = 0; lane < FM_LANES; ++lane) {
-        reach[lane] = node->center[0][lane] * x + node->center[1][lane] * y + node->center[2][lane] * z;
+        reach[lane] =
+            node->center[0][lane] * x + node->center[1][lane] * y + node->center[2][lane] * z;
         slack[lane] = node->radius;
     }
     for (int i = 0; i < 3; ++i)

@@ -5,7 +5,6 @@
 #include "fm_ray.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* Cosine, against the plane of a neighbouring face, up to which a direction still leaves that face: a
  * foot on the seam of a flat floor is a contact for both faces and must not be lost by rounding. */
@@ -23,6 +22,9 @@
 static _Thread_local fmArray scratch;
 
 typedef struct Gather {
+    const fmTarget *target;
+    fmTouchTest *touches;
+    const void *shape;
     fmArray *storage;
     int count;
 } Gather;
@@ -32,25 +34,11 @@ static bool collect(void *context, const int32_t *faces, int count)
     Gather *g = context;
     if (!fmArrayReserve(g->storage, (size_t)(g->count + count) * sizeof(int32_t)))
         return false;
-    memcpy((int32_t *)g->storage->items + g->count, faces, (size_t)count * sizeof *faces);
-    g->count += count;
+    int32_t *found = g->storage->items;
+    for (int i = 0; i < count; ++i)
+        if (g->touches(g->shape, g->target->mesh, faces[i]))
+            found[g->count++] = faces[i];
     return true;
-}
-
-/* A large mesh is not in the cache, and a test is too long for the processor to look beyond it: so many faces
- * ahead are asked for, and half as many ahead their corners. */
-#define FM_TOUCH_AHEAD 16
-
-static void fetchAhead(const fmMesh *mesh, const int32_t *faces, int count, int i)
-{
-    if (i + FM_TOUCH_AHEAD < count) {
-        __builtin_prefetch(&mesh->faces[faces[i + FM_TOUCH_AHEAD]]);
-        __builtin_prefetch(&mesh->normals[faces[i + FM_TOUCH_AHEAD]]);
-    }
-    if (i + FM_TOUCH_AHEAD / 2 < count)
-        for (int k = 0; k < 3; ++k)
-            __builtin_prefetch(
-                &mesh->points[mesh->faces[faces[i + FM_TOUCH_AHEAD / 2]].point[k]]);
 }
 
 static int compareFaces(const void *left, const void *right)
@@ -63,18 +51,11 @@ void fmTouchFind(const fmTarget *target, fmVec3 centre, const fmMat3 *axes, fmVe
                  fmTouchTest *touches, const void *shape, fmTouchedFaces *found)
 {
     found->storage = fmScratchTake(&scratch);
-    Gather gather = {&found->storage, 0};
+    Gather gather = {target, touches, shape, &found->storage, 0};
     fmTreeFaces(target->tree, centre, axes, half, collect, &gather);
-    int32_t *faces = found->storage.items;
-    int near = gather.count;
-    gather.count = 0;
-    for (int i = 0; i < near; ++i) {
-        fetchAhead(target->mesh, faces, near, i);
-        if (touches(shape, target->mesh, faces[i]))
-            faces[gather.count++] = faces[i];
-    }
 
     /* the tree hands them over in this order already, unless the leaves lie otherwise */
+    int32_t *faces = found->storage.items;
     bool ascending = true;
     for (int i = 1; i < gather.count && ascending; ++i)
         ascending = faces[i - 1] < faces[i];
