@@ -388,18 +388,27 @@ static fmVec3 twiceArea(const fmVec3 *points, int count)
     return twice;
 }
 
-/* Notes the corners of a part that are inside, each once. Without branches: nobody could foretell them. */
-static void ownCorners(Query *q, const Part *part)
+/* Notes the corners of the region that are inside, each once. Without branches: nobody could foretell them. */
+static void ownCorners(Query *q, const Region *region)
 {
-    int32_t *owned = q->owned.items;
-    for (int i = 0; i < 3; ++i) {
-        Corner *corner = cornerOf(q, part, i);
-        owned[q->ownedCount] = part->corner[i];
-        q->ownedCount += corner->inside & (corner->mark != q->mark);
-        corner->mark = q->mark;
-        corner->carrier = -1;
-        corner->flat = true;
+    Corner *corners = q->corners.items;
+    int32_t *owned = q->owned.items, mark = ++q->mark;
+    int count = 0;
+    for (Part *part = region->first; part < region->last; ++part) {
+        unsigned inside = 0;
+        for (int i = 0; i < 3; ++i) {
+            int32_t index = part->corner[i];
+            Corner *corner = &corners[index];
+            owned[count] = index;
+            count += corner->inside & (corner->mark != mark);
+            inside |= (unsigned)corner->inside << i;
+            corner->mark = mark;
+            corner->carrier = -1;
+            corner->flat = true;
+        }
+        part->inside = (uint8_t)inside;
     }
+    q->ownedCount = count;
 }
 
 /* The places where the sides of a face go out that has corners inside and outside. */
@@ -419,12 +428,10 @@ static void addWaysOut(const Query *q, Region *region, const Part *part)
 
 /* The part of a face in the cylinder: what it has there besides the corners inside goes to the points of the
  * region. Returns twice its area; of a small face the share of its corners. */
-static fmVec3 cutPart(Query *q, Region *region, Part *part, bool small)
+static fmVec3 cutPart(const Query *q, Region *region, const Part *part, bool small)
 {
     static const double kShare[4] = {0, 1.0 / 3, 2.0 / 3, 1};
     const Corner *a = cornerOf(q, part, 0), *b = cornerOf(q, part, 1), *c = cornerOf(q, part, 2);
-    part->inside = (uint8_t)(a->inside | b->inside << 1 | c->inside << 2);
-    ownCorners(q, part);
     if (part->inside == 0 || (part->inside < 7 && !small)) {
         fmPiece piece;
         fmCylinderClip(q->c, a->at, b->at, c->at, q->margin, &piece);
@@ -447,9 +454,9 @@ static bool measure(Query *q, Region *region)
     if (!fmArrayReserve(&q->points, parts * (FM_PIECE_MAX + 3) * sizeof(fmVec3)) ||
         !fmArrayReserve(&q->owned, (3 * parts + 1) * sizeof(int32_t)))
         return false;
-    q->ownedCount = region->pointCount = 0;
-    beginWalk(q);
-    for (Part *part = region->first; part < region->last; ++part) {
+    region->pointCount = 0;
+    ownCorners(q, region);
+    for (const Part *part = region->first; part < region->last; ++part) {
         fmVec3 twice = cutPart(q, region, part, parts > FM_CYLINDER_FACES);
         total += fmLength(twice);
         sum = fmAdd(sum, twice);
@@ -1036,11 +1043,12 @@ static void dropPierced(Result *result)
 /* Which parts carry a push along the normal, and one of them for each corner. */
 static void findCarriers(const Query *q, const Region *region)
 {
+    Corner *corners = q->corners.items;
     for (Part *part = region->first; part < region->last; ++part) {
         bool bent = !isFlat(q, part);
         part->carries = fmDot(meshNormal(q, part), region->outward) >= FM_CARRY_COS;
         for (int i = 0; i < 3; ++i) {
-            Corner *corner = cornerOf(q, part, i);
+            Corner *corner = &corners[part->corner[i]];
             corner->carrier = part->carries ? part->face : corner->carrier;
             corner->flat = corner->flat & !(part->carries & bent);
         }
