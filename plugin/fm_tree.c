@@ -49,23 +49,26 @@ static fmVec3 FromFloats(const float v[3])
     return fmVec(v[0], v[1], v[2]);
 }
 
+/* Rounds. Whoever measures goes on with what was rounded, and GCC 12, where it sees both, may go on with the
+ * doubles: hence not inline. Guarded by test_tree wherever it validates. */
+__attribute__((noinline)) static void ToFloats(fmVec3 v, float rounded[3])
+{
+    rounded[0] = (float)v.x;
+    rounded[1] = (float)v.y;
+    rounded[2] = (float)v.z;
+}
+
 /* The float point nearest to the middle of the box. */
 static void OriginOf(const fmBox *box, float origin[3])
 {
-    fmVec3 middle = fmBoxCenter(box);
-    origin[0] = (float)middle.x;
-    origin[1] = (float)middle.y;
-    origin[2] = (float)middle.z;
+    ToFloats(fmBoxCenter(box), origin);
 }
 
 /* The float axes are what queries compute with, so it is along them that corners are measured. */
 static void RoundAxes(const fmMat3 *frame, fmObb *box)
 {
-    for (int i = 0; i < 3; ++i) {
-        box->axis[i][0] = (float)frame->row[i].x;
-        box->axis[i][1] = (float)frame->row[i].y;
-        box->axis[i][2] = (float)frame->row[i].z;
-    }
+    for (int i = 0; i < 3; ++i)
+        ToFloats(frame->row[i], box->axis[i]);
 }
 
 /* Centre and half sizes from what was measured along the axes: the centre is rounded before the half sizes
@@ -75,9 +78,7 @@ static void CloseBox(fmObb *box, const double lo[3], const double hi[3], double 
     fmVec3 center = {0, 0, 0};
     for (int i = 0; i < 3; ++i)
         center = fmAddScaled(center, FromFloats(box->axis[i]), 0.5 * lo[i] + 0.5 * hi[i]);
-    box->center[0] = (float)center.x;
-    box->center[1] = (float)center.y;
-    box->center[2] = (float)center.z;
+    ToFloats(center, box->center);
     center = FromFloats(box->center);
     for (int i = 0; i < 3; ++i) {
         double s = fmDot(FromFloats(box->axis[i]), center);
