@@ -584,25 +584,53 @@ bool fmConesRecede(const fmCones *cones, const fmBvTree *tree, int32_t node, con
 /* Float: the axis is off by less than an ulp or two, so the cone opens by that. */
 static void setLane(fmCone8 *cones, int lane, const fmRoundCone *cone)
 {
-    double angle = acos(fmClamp(cone->cosine, -1, 1)) + 4 * FLT_EPSILON;
+    const double open = 4 * FLT_EPSILON;
     cones->axis[0][lane] = (float)cone->axis.x;
     cones->axis[1][lane] = (float)cone->axis.y;
     cones->axis[2][lane] = (float)cone->axis.z;
-    cones->cosine[lane] = cone->cosine > 0 ? (float)cos(angle) : 0;
-    cones->sine[lane] = (float)sin(angle);
+    cones->cosine[lane] =
+        cone->cosine > 0 ? (float)(cone->cosine - open * (cone->sine + open)) : 0;
+    cones->sine[lane] = (float)fmSmaller(cone->sine + open * fabs(cone->cosine), 1);
 }
 
-/* Fills in the lanes of a node and of all below it, from the leaves up; returns the cone round them all. */
-static fmRoundCone fillLanes(fmCone8 *cones, const fmTree *tree, const fmMesh *mesh, int32_t n)
+/* Faces that lie side by side, and the sum of their normals. */
+typedef struct Looks {
+    int32_t first, end;
+    fmVec3 sum;
+} Looks;
+
+/* The cone about the mean of the normals. Hardly wider than the narrowest, and found at once. */
+static fmRoundCone coneAboutMean(const fmMesh *mesh, const Looks *looks)
+{
+    fmVec3 axis = fmNormalize(looks->sum);
+    double least = 1;
+    for (int32_t f = looks->first; f < looks->end && least > FM_CONE_WIDEST; ++f)
+        least = fmSmaller(least, fmDot(axis, mesh->normals[f]));
+    return least > FM_CONE_WIDEST ? coneOfAngle(axis, least) : kNoCone;
+}
+
+static Looks leafLooks(const fmLeaf8 *leaf, const fmMesh *mesh)
+{
+    Looks looks = {leaf->firstFace, leaf->firstFace + leaf->count, {0, 0, 0}};
+    for (int32_t f = looks.first; f < looks.end; ++f)
+        looks.sum = fmAdd(looks.sum, mesh->normals[f]);
+    return looks;
+}
+
+/* Fills in the lanes of a node and of all below it, from the leaves up. */
+static Looks fillLanes(fmCone8 *cones, const fmTree *tree, const fmMesh *mesh, int32_t n)
 {
     const fmNode8 *node = &tree->nodes[n];
-    fmRoundCone all = kNoCone;
+    Looks all = {0};
     for (int lane = 0; lane < node->count; ++lane) {
-        const fmLeaf8 *leaf = node->child[lane] < 0 ? &tree->leaves[~node->child[lane]] : NULL;
-        fmRoundCone cone = leaf ? fmConeRoundBound(mesh->normals + leaf->firstFace, leaf->count)
-                                : fillLanes(cones, tree, mesh, node->child[lane]);
+        int32_t child = node->child[lane];
+        Looks looks = child < 0 ? leafLooks(&tree->leaves[~child], mesh)
+                                : fillLanes(cones, tree, mesh, child);
+        fmRoundCone cone = coneAboutMean(mesh, &looks);
         setLane(&cones[n], lane, &cone);
-        all = lane == 0 ? cone : joinRound(&all, &cone);
+        all.first = lane == 0 ? looks.first : all.first;
+        all.end = looks.end;
+        all.sum = fmAdd(all.sum, looks.sum);
     }
     return all;
 }

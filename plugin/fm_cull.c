@@ -5,6 +5,7 @@
 #include <fastmesh/fastmesh.h>
 
 #include "fm_stats.h"
+#include "fm_support.h"
 
 /* Which lanes of a node of the fast tree recede, as far as known in this query: the stamp of the query and
  * eight bits. */
@@ -34,6 +35,25 @@ fmCullOptions fmCullDefaults(void)
 
 /* ---- what a mesh keeps ---- */
 
+/* A mesh that is asked how far it reaches, one direction after the other. */
+typedef struct Reach {
+    const fmMesh *mesh;
+    const fmTree *tree;
+    int32_t point;
+} Reach;
+
+static double reachOf(void *context, fmVec3 d)
+{
+    Reach *reach = context;
+    return fmTreeSupport(reach->tree, reach->mesh, d, &reach->point);
+}
+
+static void fillRoot(fmCullData *data, const fmMesh *mesh, const fmTree *tree)
+{
+    Reach reach = {mesh, tree, 0};
+    fmSpmRootFill(&data->root, &mesh->box, reachOf, &reach);
+}
+
 /* What hangs on the nodes of the binary tree, and the patches. */
 static int buildOnTree(fmCullData *data, const fmMesh *mesh)
 {
@@ -54,7 +74,7 @@ int fmCullBuild(fmCullData *data, const fmMesh *mesh, const fmTree *tree,
                 const fmCullOptions *options)
 {
     fmCullData built = {.options = *options};
-    fmSpmRootBuild(&built.root, mesh->points, mesh->pointCount);
+    fillRoot(&built, mesh, tree);
     int status = fmConeTableBuild(&built.lanes, tree, mesh);
     if (status == dFastMeshOk && options->binary)
         status = fmBvTreeBuild(&built.tree, mesh, &options->tree);
@@ -98,7 +118,7 @@ void fmCullRefit(fmCullData *data, const fmMesh *mesh, const fmTree *tree)
     data->tree = (fmBvTree){0};
     fmCullFree(data);
     *data = (fmCullData){.options = options, .tree = kept};
-    fmSpmRootBuild(&data->root, mesh->points, mesh->pointCount);
+    fillRoot(data, mesh, tree);
     int status = fmConeTableBuild(&data->lanes, tree, mesh);
     if (status == dFastMeshOk && options.binary)
         status = fmBvTreeRefit(&data->tree, mesh);

@@ -3,12 +3,11 @@
 #include "fm_idmap.h"
 #include "fm_reduce.h"
 
-/* A valley sharper than this parts two regions, each with a direction of its own: cosine of 20 degrees.
- * A bowl of finer bends stays one. */
-#define FM_VALLEY_COS 0.94
+#include <stdlib.h>
 
-/* A ridge sharper than this may give the direction: the same angle. */
-#define FM_RIDGE_COS 0.94
+/* A valley sharper than this parts two regions, each with a direction of its own, and a ridge as sharp may
+ * give the direction: cosine of 20 degrees. A bowl of finer bends stays one. */
+#define FM_SHARP_COS 0.94
 
 /* A region pushes within 60 degrees of its mean normal: cosine. A thin post sunk in a floor is shallower
  * sideways, yet the floor pushes up. */
@@ -51,7 +50,7 @@
 /* Faces of a region up to which its edges are looked at one by one; of more, the corners. */
 #define FM_CYLINDER_FACES 24
 
-/* Rim points tried at each end, besides the lowest. */
+/* Rim points tried at each end, besides the lowest; of both ends one for each bit of a number. */
 #define FM_RIM_POINTS 8
 
 /* A rim point lower than the fixed ones by less than this, in radii, adds nothing but unrest. */
@@ -60,16 +59,19 @@
 /* Points are moved towards the axis by this part of their distance before a line along the wall is drawn. */
 #define FM_WALL_PULL 1e-6
 
-/* Golden section search: the share cut off each time. On an edge it ends at this length, in radii: a peak
- * is flat, so the depth is off by its square. Over a ridge it goes on this often, down to 1e-5 of the
- * directions, which are polished afterwards. */
+/* Golden section search: the share cut off each time. On an edge it ends at this length, in radii: a peak is
+ * flat, so the depth is off by its square; and where no more than this is to be gained, in radii too. Over
+ * a ridge it goes on this often, down to 1e-3 of the directions, which are polished afterwards. */
 #define FM_GOLDEN 0.3819660112501051
 #define FM_EDGE_END 1e-4
-#define FM_RIDGE_NARROWINGS 20
+#define FM_EDGE_GAIN 1e-6
+#define FM_RIDGE_NARROWINGS 10
 
-/* The direction is turned by steps from 0.05 rad down to this. */
+/* The direction is turned by steps from 0.05 rad down to this, each half of the one before: not beyond 0.1
+ * rad in all, of which this is no less than the tangent. */
 #define FM_TURN_FIRST 0.05
 #define FM_TURN_LAST 1e-6
+#define FM_TURN_REACH 0.101
 
 /* Contacts nearer than this, in radii, are one. */
 #define FM_CYLINDER_SPOT 0.02
@@ -77,12 +79,25 @@
 /* Weight of a contact without depth against the deepest, when spread is equal, as in fm_reduce. */
 #define FM_CYLINDER_SHALLOW 0.25
 
+/* A point of the mesh, corner of a face near the cylinder: brought into the cylinder's frame once. */
+typedef struct Corner {
+    fmVec3 at;
+    int32_t point;   /* of the mesh */
+    int32_t mark;    /* of the last walk that came here */
+    int32_t carrier; /* a face there that carries a push along the direction of the region, or -1 */
+    bool inside;
+    bool flat; /* all carriers are of flat parts */
+} Corner;
+
 /* A touched face. */
 typedef struct Part {
     int32_t face;
     int32_t root;  /* index of a part of the same region, itself at the root */
     int32_t place; /* at a root, while sorting: where its region goes on */
-    fmVec3 normal; /* as the target counts it */
+    int32_t corner[3];
+    uint8_t sharp;  /* bit i: the side from corner i is a sharp edge or a border */
+    uint8_t inside; /* bit i: corner i is inside */
+    bool carries;   /* a push along the direction of its region */
 } Part;
 
 /* A place for a contact. */
@@ -93,23 +108,38 @@ typedef struct Candidate {
     int32_t face;
 } Candidate;
 
-/* A part's face seen along the normal of its region. */
-typedef struct Shadow {
-    double lo[2], hi[2];
-    const Part *part;
-} Shadow;
+/* A point on the rim of an end, and what lies above it. */
+typedef struct Rim {
+    fmVec3 at, inward; /* and on to a place where a line along the wall meets faces for certain */
+    double above;
+    int32_t face;
+} Rim;
 
+/* The lowest of each end and the fixed ones. */
+#define FM_RIMS (2 * (FM_RIM_POINTS + 1))
+
+typedef struct Rims {
+    Rim rim[FM_RIMS];
+    double x[FM_RIMS], y[FM_RIMS]; /* of those places, seen along the normal of a region */
+    int count;
+} Rims;
+
+/* Everything but the mesh is in the cylinder's frame, up to the contacts. */
 typedef struct Query {
     const fmTarget *target;
     const fmCylinder *c;
     double margin;
+    fmArray corners;    /* Corner */
     fmArray parts;      /* Part; twice their number, for sorting */
     fmArray points;     /* fmVec3: corners of what lies in the cylinder, of one region */
-    fmArray shadows;    /* Shadow, of one region */
+    fmArray owned;      /* int32_t: the corners inside, of one region */
     fmArray stretches;  /* Stretch, of one region */
     fmArray candidates; /* Candidate, of one region */
-    fmIdMap *ids;       /* of faces, points or edges: no longer than a function runs */
-    int partCount, candidateCount;
+    fmIdMap *cornerIds; /* of points: the corner */
+    fmIdMap *ids;       /* of faces or edges: no longer than a function runs */
+    int cornerCount, partCount, ownedCount, candidateCount;
+    int32_t mark; /* of the latest walk over corners */
+    bool failed;  /* no memory */
 } Query;
 
 /* Parts [first, last) with the direction that is best so far. */
@@ -119,32 +149,99 @@ typedef struct Region {
     unsigned telling; /* how many points have been moved to the front */
     fmVec3 mean;      /* unit, or zero */
     fmVec3 normal;
+    fmVec3 outward; /* the normal in the mesh's frame, once it is chosen */
     double depth, score;
-    fmCylinderFall fall; /* along the normal, once that is chosen */
 } Region;
 
-static _Thread_local fmArray partScratch, pointScratch, shadowScratch, stretchScratch,
+static _Thread_local fmArray cornerScratch, partScratch, pointScratch, ownedScratch, stretchScratch,
     candidateScratch;
-static _Thread_local fmIdMap idScratch;
+static _Thread_local fmIdMap cornerIdScratch, idScratch;
+
+static void freeIds(fmIdMap *ids)
+{
+    fmArrayFree(&ids->slots);
+    *ids = (fmIdMap){.mask = 0};
+}
 
 void fmCylinderReleaseScratch(void)
 {
+    fmArrayFree(&cornerScratch);
     fmArrayFree(&partScratch);
     fmArrayFree(&pointScratch);
-    fmArrayFree(&shadowScratch);
+    fmArrayFree(&ownedScratch);
     fmArrayFree(&stretchScratch);
     fmArrayFree(&candidateScratch);
-    fmArrayFree(&idScratch.slots);
-    idScratch = (fmIdMap){.mask = 0};
+    freeIds(&cornerIdScratch);
+    freeIds(&idScratch);
 }
 
 /* ---- regions ---- */
 
+/* The corner at a point of the mesh, for which there is room; -1 when memory is out. */
+static inline int32_t cornerAt(Query *q, int32_t point)
+{
+    bool fresh;
+    int32_t i = fmIdMapAdd(q->cornerIds, (uint64_t)point, q->cornerCount, &fresh);
+    if (fresh) {
+        Corner *corner = (Corner *)q->corners.items + i;
+        corner->at = fmCylinderIn(q->c, q->target->mesh->points[point]);
+        corner->inside = fmCylinderHolds(q->c, corner->at, q->margin);
+        corner->point = point;
+        corner->mark = 0;
+        ++q->cornerCount;
+    }
+    return i;
+}
+
+static Corner *cornerOf(const Query *q, const Part *part, int i)
+{
+    return (Corner *)q->corners.items + part->corner[i];
+}
+
+static Corner *ownedCorner(const Query *q, int i)
+{
+    return (Corner *)q->corners.items + ((const int32_t *)q->owned.items)[i];
+}
+
+/* Begins a walk over corners and tells whether it is at one for the first time. */
+static void beginWalk(Query *q)
+{
+    ++q->mark;
+}
+
+static bool isFresh(const Query *q, Corner *corner)
+{
+    bool fresh = corner->mark != q->mark;
+    corner->mark = q->mark;
+    return fresh;
+}
+
+typedef struct Finder {
+    Query *query;
+} Finder;
+
+/* A face that touches becomes a part. */
 static bool faceTouches(const void *shape, const fmMesh *mesh, int32_t face)
 {
-    const fmCylinder *c = shape;
-    return fmCylinderTouches(c, fmFacePoint(mesh, face, 0), fmFacePoint(mesh, face, 1),
-                             fmFacePoint(mesh, face, 2), FM_TOUCH_MARGIN * c->radius);
+    Query *q = ((const Finder *)shape)->query;
+    const int32_t *point = mesh->faces[face].point;
+    if (!fmArrayReserve(&q->corners, (size_t)(q->cornerCount + 3) * sizeof(Corner)) ||
+        !fmArrayReserve(&q->parts, (size_t)(q->partCount + 1) * sizeof(Part)))
+        q->failed = true;
+    if (q->failed)
+        return false;
+    int32_t a = cornerAt(q, point[0]), b = cornerAt(q, point[1]), c = cornerAt(q, point[2]);
+    q->failed = (a | b | c) < 0;
+    if (q->failed)
+        return false;
+    const Corner *corners = q->corners.items;
+    if (!(corners[a].inside || corners[b].inside || corners[c].inside) &&
+        !fmCylinderTouches(q->c, corners[a].at, corners[b].at, corners[c].at, q->margin))
+        return false;
+    ((Part *)q->parts.items)[q->partCount] =
+        (Part){.face = face, .root = q->partCount, .corner = {a, b, c}};
+    ++q->partCount;
+    return true;
 }
 
 static int32_t rootOf(Part *parts, int32_t i)
@@ -156,12 +253,14 @@ static int32_t rootOf(Part *parts, int32_t i)
     return i;
 }
 
-static bool isValley(const fmTarget *target, int32_t edge)
+/* Of a part whose sharp sides are known. */
+static bool isValley(const fmMesh *mesh, const Part *part, int side)
 {
-    return target->mesh->edgeKind[edge] == FM_EDGE_CONCAVE && target->mesh->edgeCos[edge] < FM_VALLEY_COS;
+    return part->sharp >> side & 1 &&
+           mesh->edgeKind[mesh->faces[part->face].edge[side]] == FM_EDGE_CONCAVE;
 }
 
-/* Joins the parts over all edges but sharp valleys. */
+/* Finds the sharp sides of the parts, and joins them over all edges but sharp valleys. */
 static bool joinParts(Query *q)
 {
     const fmMesh *mesh = q->target->mesh;
@@ -169,13 +268,16 @@ static bool joinParts(Query *q)
     fmIdMap *known = q->ids;
     fmIdMapClear(known);
     for (int i = 0; i < q->partCount; ++i) {
+        Part *part = &parts[i];
+        const fmFace *face = &mesh->faces[part->face];
         bool added;
-        if (fmIdMapAdd(known, (uint64_t)parts[i].face, i, &added) < 0)
+        if (fmIdMapAdd(known, (uint64_t)part->face, i, &added) < 0)
             return false;
         for (int k = 0; k < 3; ++k) {
-            int32_t e = mesh->faces[parts[i].face].edge[k], other = mesh->faces[parts[i].face].next[k];
+            part->sharp |= (uint8_t)((mesh->edgeCos[face->edge[k]] < (float)FM_SHARP_COS) << k);
             /* faces ascend: the later of two meets the earlier */
-            if (other < 0 || other > parts[i].face || isValley(q->target, e))
+            int32_t other = face->next[k];
+            if (other < 0 || other > part->face || isValley(mesh, part, k))
                 continue;
             int32_t neighbour = fmIdMapGet(known, (uint64_t)other);
             if (neighbour >= 0)
@@ -211,16 +313,33 @@ static void sortParts(Query *q)
     memcpy(parts, sorted, (size_t)q->partCount * sizeof(Part));
 }
 
+static int compareParts(const void *left, const void *right)
+{
+    int32_t a = ((const Part *)left)->face, b = ((const Part *)right)->face;
+    return (a > b) - (a < b);
+}
+
+/* Of the parts found those of the faces that count, which ascend; joined to regions. */
 static bool takeParts(Query *q, const fmTouchedFaces *near)
 {
-    if (!fmArrayReserve(&q->parts, (size_t)(near->count + 1) * 2 * sizeof(Part)))
+    if (q->failed || !fmArrayReserve(&q->parts, (size_t)(q->partCount + 1) * 2 * sizeof(Part)))
         return false;
     Part *parts = q->parts.items;
-    for (int i = 0; i < near->count; ++i) {
-        fmVec3 n = q->target->mesh->normals[near->faces[i]];
-        parts[i] = (Part){.face = near->faces[i], .root = i, .normal = n};
+    bool ascending = true;
+    for (int i = 1; i < q->partCount && ascending; ++i)
+        ascending = parts[i - 1].face < parts[i].face;
+    if (!ascending)
+        qsort(parts, (size_t)q->partCount, sizeof *parts, compareParts);
+    if (!ascending || near->count < q->partCount) {
+        int kept = 0;
+        for (int i = 0; i < q->partCount && kept < near->count; ++i)
+            if (parts[i].face == near->faces[kept]) {
+                parts[kept] = parts[i];
+                parts[kept].root = kept;
+                ++kept;
+            }
+        q->partCount = kept;
     }
-    q->partCount = near->count;
     if (!joinParts(q))
         return false;
     sortParts(q);
@@ -232,77 +351,118 @@ static bool takeParts(Query *q, const fmTouchedFaces *near)
 /* The part of an edge that lies in the cylinder, as parameters from 0 to 1. */
 static bool edgeInside(const Query *q, fmVec3 a, fmVec3 b, double *enter, double *leave)
 {
-    fmCylinder grown = *q->c;
-    grown.radius += q->margin;
-    grown.half += q->margin;
-    if (!fmCylinderLine(&grown, a, fmSub(b, a), enter, leave))
+    if (!fmCylinderLine(q->c, a, fmSub(b, a), q->margin, enter, leave))
         return false;
     *enter = fmLarger(*enter, 0);
     *leave = fmSmaller(*leave, 1);
     return *enter <= *leave;
 }
 
-/* The part of a face in the cylinder. Of a small one, with corners inside and outside, what the places say
- * where its sides go out. Returns how many corners are inside. */
-static int cutPart(const Query *q, const Part *part, bool small, fmPiece *piece)
+/* Where the way from a, inside, to b goes out. */
+static fmVec3 wayOut(const Query *q, fmVec3 a, fmVec3 b)
 {
-    const fmMesh *mesh = q->target->mesh;
-    fmVec3 corner[3];
-    bool in[3];
-    int inside = 0;
-    for (int i = 0; i < 3; ++i) {
-        corner[i] = fmFacePoint(mesh, part->face, i);
-        in[i] = fmCylinderHolds(q->c, corner[i], q->margin);
-        inside += in[i];
+    double enter, leave;
+    return edgeInside(q, a, b, &enter, &leave) ? fmLerp(a, b, leave) : a;
+}
+
+/* Is the edge looked at from the face on its other side? Both faces of an edge in the cylinder touch it;
+ * over a valley each has its own region. */
+static bool isLeftToOther(const Query *q, const Part *part, int side)
+{
+    const fmFace *face = &q->target->mesh->faces[part->face];
+    return face->next[side] >= 0 && face->next[side] < part->face && !q->target->keepFace &&
+           !isValley(q->target->mesh, part, side);
+}
+
+static void addPoint(const Query *q, Region *region, fmVec3 p)
+{
+    ((fmVec3 *)q->points.items)[region->pointCount++] = p;
+}
+
+/* Twice the area of a polygon, along its normal. */
+static fmVec3 twiceArea(const fmVec3 *points, int count)
+{
+    fmVec3 twice = {0, 0, 0};
+    for (int i = 2; i < count; ++i)
+        twice = fmAdd(twice, fmCross(fmSub(points[i - 1], points[0]), fmSub(points[i], points[0])));
+    return twice;
+}
+
+/* Notes the corners of the region that are inside, each once. Without branches: nobody could foretell them. */
+static void ownCorners(Query *q, const Region *region)
+{
+    Corner *corners = q->corners.items;
+    int32_t *owned = q->owned.items, mark = ++q->mark;
+    int count = 0;
+    for (Part *part = region->first; part < region->last; ++part) {
+        unsigned inside = 0;
+        for (int i = 0; i < 3; ++i) {
+            int32_t index = part->corner[i];
+            Corner *corner = &corners[index];
+            owned[count] = index;
+            count += corner->inside & (corner->mark != mark);
+            inside |= (unsigned)corner->inside << i;
+            corner->mark = mark;
+            corner->carrier = -1;
+            corner->flat = true;
+        }
+        part->inside = (uint8_t)inside;
     }
-    if (inside == 0 || (inside < 3 && !small)) {
-        fmCylinderClip(q->c, corner[0], corner[1], corner[2], q->margin, piece);
-        return inside;
+    q->ownedCount = count;
+}
+
+/* The places where the sides of a face go out that has corners inside and outside. */
+static void addWaysOut(const Query *q, Region *region, const Part *part)
+{
+    /* two of its sides do, from and to the corner that is unlike the others */
+    static const uint8_t kOdd[8] = {0, 0, 1, 2, 2, 1, 0, 0};
+    int odd = kOdd[part->inside], others[2] = {(odd + 1) % 3, (odd + 2) % 3};
+    bool in = part->inside >> odd & 1;
+    fmVec3 at = cornerOf(q, part, odd)->at;
+    for (int i = 0; i < 2; ++i) {
+        fmVec3 other = cornerOf(q, part, others[i])->at;
+        if (!isLeftToOther(q, part, i == 0 ? odd : others[1]))
+            addPoint(q, region, in ? wayOut(q, at, other) : wayOut(q, other, at));
     }
-    piece->count = 0;
-    for (int i = 0; i < 3; ++i) {
-        int next = (i + 1) % 3;
-        double enter, leave;
-        if (in[i])
-            piece->point[piece->count++] = corner[i];
-        if (in[i] != in[next] && edgeInside(q, corner[i], corner[next], &enter, &leave))
-            piece->point[piece->count++] = fmLerp(corner[i], corner[next], in[i] ? leave : enter);
+}
+
+/* The part of a face in the cylinder: what it has there besides the corners inside goes to the points of the
+ * region. Returns twice its area; of a small face the share of its corners. */
+static fmVec3 cutPart(const Query *q, Region *region, const Part *part, bool small)
+{
+    static const double kShare[4] = {0, 1.0 / 3, 2.0 / 3, 1};
+    const Corner *a = cornerOf(q, part, 0), *b = cornerOf(q, part, 1), *c = cornerOf(q, part, 2);
+    if (part->inside == 0 || (part->inside < 7 && !small)) {
+        fmPiece piece;
+        fmCylinderClip(q->c, a->at, b->at, c->at, q->margin, &piece);
+        for (int i = 0; i < piece.count; ++i)
+            addPoint(q, region, piece.point[i]);
+        return twiceArea(piece.point, piece.count);
     }
-    return inside;
+    if (part->inside < 7)
+        addWaysOut(q, region, part);
+    return fmScale(fmCross(fmSub(b->at, a->at), fmSub(c->at, a->at)),
+                   kShare[a->inside + b->inside + c->inside]);
 }
 
 /* Cuts the faces with the cylinder; sums up their areas. */
 static bool measure(Query *q, Region *region)
 {
-    const fmMesh *mesh = q->target->mesh;
     fmVec3 sum = {0, 0, 0};
     double total = 0;
-    size_t room = (size_t)(region->last - region->first) * FM_PIECE_MAX * sizeof(fmVec3);
-    if (!fmArrayReserve(&q->points, room))
+    size_t parts = (size_t)(region->last - region->first);
+    if (!fmArrayReserve(&q->points, parts * (FM_PIECE_MAX + 3) * sizeof(fmVec3)) ||
+        !fmArrayReserve(&q->owned, (3 * parts + 1) * sizeof(int32_t)))
         return false;
-    fmVec3 *points = q->points.items;
     region->pointCount = 0;
-    bool many = region->last - region->first > FM_CYLINDER_FACES;
-    fmIdMap *known = q->ids;
-    fmIdMapClear(known);
+    ownCorners(q, region);
     for (const Part *part = region->first; part < region->last; ++part) {
-        fmPiece piece;
-        int inside = cutPart(q, part, many, &piece);
-        fmVec3 twice = {0, 0, 0};
-        for (int i = 0; i < piece.count; ++i) {
-            bool fresh = true; /* faces share their corners: each once */
-            if (inside == 3)
-                fmIdMapAdd(known, (uint64_t)mesh->faces[part->face].point[i], 0, &fresh);
-            if (fresh)
-                points[region->pointCount++] = piece.point[i];
-            if (i >= 2)
-                twice = fmAdd(twice, fmCross(fmSub(piece.point[i - 1], piece.point[0]),
-                                             fmSub(piece.point[i], piece.point[0])));
-        }
-        double area = 0.5 * fmLength(twice);
-        total += area;
-        sum = fmAddScaled(sum, part->normal, area);
+        fmVec3 twice = cutPart(q, region, part, parts > FM_CYLINDER_FACES);
+        total += fmLength(twice);
+        sum = fmAdd(sum, twice);
     }
+    for (int i = 0; i < q->ownedCount; ++i)
+        addPoint(q, region, ownedCorner(q, i)->at);
     region->mean = fmLength(sum) > FM_MEAN_MIN * total ? fmNormalize(sum) : fmVec(0, 0, 0);
     region->score = region->depth = INFINITY;
     return region->pointCount > 0;
@@ -396,7 +556,19 @@ static void tryRidge(const Query *q, Region *region, fmVec3 point, fmVec3 from, 
     tryNormal(q, region, between(from, to, 0.5 * (lo + hi)), FM_OWN_COST);
 }
 
-/* The normal on the other side of an edge; at a border, the way out in the plane of the face. */
+/* The normal of a part, in the mesh's frame and in the cylinder's. */
+static fmVec3 meshNormal(const Query *q, const Part *part)
+{
+    return q->target->mesh->normals[part->face];
+}
+
+static fmVec3 partNormal(const Query *q, const Part *part)
+{
+    return fmCylinderTurnIn(q->c, meshNormal(q, part));
+}
+
+/* The normal on the other side of an edge; at a border, the way out in the plane of the face. In the mesh's
+ * frame. */
 static fmVec3 acrossEdge(const Query *q, const Part *part, int side)
 {
     const fmMesh *mesh = q->target->mesh;
@@ -408,34 +580,24 @@ static fmVec3 acrossEdge(const Query *q, const Part *part, int side)
     return fmNormalize(fmCross(fmSub(b, a), mesh->normals[part->face]));
 }
 
-/* Is the edge looked at from the face on its other side? Both faces of an edge in the cylinder touch it;
- * over a valley each has its own region. */
-static bool isLeftToOther(const Query *q, int32_t edge, int32_t face)
-{
-    const int32_t *faces = q->target->mesh->edges[edge].face;
-    int32_t other = faces[faces[0] == face];
-    return other >= 0 && other < face && !q->target->keepFace && !isValley(q->target, edge);
-}
-
 /* Sharp ridges and their ends; false when there are none. */
 static bool tryFeatures(const Query *q, Region *region)
 {
-    const fmMesh *mesh = q->target->mesh;
     int left = FM_CYLINDER_FEATURES;
     for (const Part *part = region->first; part < region->last && left > 0; ++part)
-        for (int side = 0; side < 3 && left > 0; ++side) {
-            int32_t e = mesh->faces[part->face].edge[side];
-            fmVec3 a = fmFacePoint(mesh, part->face, side);
-            fmVec3 b = fmFacePoint(mesh, part->face, (side + 1) % 3);
-            double enter, leave;
-            if (mesh->edgeKind[e] == FM_EDGE_NEUTRAL || mesh->edgeCos[e] > FM_RIDGE_COS ||
-                isLeftToOther(q, e, part->face) || isValley(q->target, e) ||
-                !edgeInside(q, a, b, &enter, &leave))
+        for (int side = 0; side < 3 && part->sharp && left > 0; ++side) {
+            if (!(part->sharp >> side & 1) || isLeftToOther(q, part, side) ||
+                isValley(q->target->mesh, part, side))
                 continue;
-            tryRidge(q, region, a, part->normal, acrossEdge(q, part, side));
+            fmVec3 a = cornerOf(q, part, side)->at, b = cornerOf(q, part, (side + 1) % 3)->at;
+            double enter, leave;
+            if (!edgeInside(q, a, b, &enter, &leave))
+                continue;
+            tryRidge(q, region, a, partNormal(q, part),
+                     fmCylinderTurnIn(q->c, acrossEdge(q, part, side)));
             for (int end = 0; end < 2; ++end) {
-                fmVec3 away = fmSub(q->c->centre, fmLerp(a, b, end ? leave : enter));
-                away = fmAddScaled(away, q->c->axis, -fmDot(away, q->c->axis));
+                fmVec3 away = fmNeg(fmLerp(a, b, end ? leave : enter));
+                away.z = 0;
                 tryNormal(q, region, fmNormalize(away), FM_OWN_COST);
             }
             --left;
@@ -443,11 +605,30 @@ static bool tryFeatures(const Query *q, Region *region)
     return left < FM_CYLINDER_FEATURES;
 }
 
+/* Keeps of the points those that are highest along some direction that polishing may come to: for the others
+ * the highest along the best so far is so by more than turning can make up for. */
+static void keepTelling(const Query *q, Region *region)
+{
+    fmVec3 *points = q->points.items, n = region->normal, high = points[0];
+    for (int i = 1; i < region->pointCount; ++i)
+        if (fmDot(n, points[i]) > fmDot(n, high))
+            high = points[i];
+    int kept = 0;
+    for (int i = 0; i < region->pointCount; ++i) {
+        fmVec3 below = fmSub(high, points[i]);
+        double gap = fmDot(n, below), acrossSq = fmLengthSq(below) - gap * gap;
+        if (gap * gap <= FM_TURN_REACH * FM_TURN_REACH * acrossSq || gap == 0)
+            points[kept++] = points[i];
+    }
+    region->pointCount = kept;
+}
+
 /* Turns the best direction as long as that gains a thousandth of the depth; a turn changes it by no more
  * than the way from one side of the cylinder to the other. */
 static void polishNormal(const Query *q, Region *region)
 {
     double across = 2 * (q->c->radius + q->c->half);
+    keepTelling(q, region);
     for (double step = FM_TURN_FIRST; step > FM_TURN_LAST; step *= 0.5) {
         if (step * across < (FM_POLISH_COST - 1) * region->depth)
             break;
@@ -467,16 +648,16 @@ static void chooseNormal(const Query *q, Region *region)
     int directions = 0;
     ptrdiff_t step = 1 + (region->last - region->first) / FM_CYLINDER_DIRECTIONS;
     for (const Part *part = region->first; part < region->last; part += step) {
-        if (!before || fmDot(part->normal, before->normal) < FM_ONE_PLANE_COS) {
-            tryNormal(q, region, part->normal, 1);
+        if (!before || fmDot(meshNormal(q, part), meshNormal(q, before)) < FM_ONE_PLANE_COS) {
+            tryNormal(q, region, partNormal(q, part), 1);
             ++directions;
         }
         before = part;
         if (region->last - part <= step)
             break;
     }
-    tryNormal(q, region, q->c->axis, FM_OWN_COST);
-    tryNormal(q, region, fmNeg(q->c->axis), FM_OWN_COST);
+    tryNormal(q, region, fmVec(0, 0, 1), FM_OWN_COST);
+    tryNormal(q, region, fmVec(0, 0, -1), FM_OWN_COST);
     if (tryFeatures(q, region) || directions > 1)
         polishNormal(q, region); /* a floor without edges has one direction only */
 }
@@ -496,7 +677,8 @@ static void addCandidate(Query *q, fmVec3 pos, double depth, int32_t face)
 static double depthBelow(const Query *q, const Region *region, fmVec3 p)
 {
     double enter, leave;
-    if (!fmCylinderFallLine(&region->fall, p, FM_WALL_PULL, &enter, &leave))
+    fmVec3 pulled = {p.x * (1 - FM_WALL_PULL), p.y * (1 - FM_WALL_PULL), p.z};
+    if (!fmCylinderLine(q->c, pulled, region->normal, 0, &enter, &leave))
         return 0;
     return enter > q->margin || leave < 0 ? -INFINITY : fmClamp(-enter, 0, region->depth);
 }
@@ -510,53 +692,24 @@ static double addMeshPoint(Query *q, const Region *region, fmVec3 p, int32_t fac
     return depth;
 }
 
-/* The faces of the region that carry, seen along the normal; returns their number. */
-static int castShadows(Query *q, const Region *region, fmVec3 t, fmVec3 s)
-{
-    const fmMesh *mesh = q->target->mesh;
-    if (!fmArrayReserve(&q->shadows, (size_t)(region->last - region->first) * sizeof(Shadow)))
-        return 0;
-    Shadow *shadows = q->shadows.items;
-    int count = 0;
-    for (const Part *part = region->first; part < region->last; ++part) {
-        if (fmDot(part->normal, region->normal) < FM_CARRY_COS)
-            continue;
-        Shadow shadow = {{INFINITY, INFINITY}, {-INFINITY, -INFINITY}, part};
-        for (int i = 0; i < 3; ++i) {
-            fmVec3 p = fmFacePoint(mesh, part->face, i);
-            double at[2] = {fmDot(t, p), fmDot(s, p)};
-            for (int k = 0; k < 2; ++k) {
-                shadow.lo[k] = fmSmaller(shadow.lo[k], at[k]);
-                shadow.hi[k] = fmLarger(shadow.hi[k], at[k]);
-            }
-        }
-        for (int k = 0; k < 2; ++k) {
-            shadow.lo[k] -= q->margin;
-            shadow.hi[k] += q->margin;
-        }
-        shadows[count++] = shadow;
-    }
-    return count;
-}
-
 /* Height of a face above p along the normal, or INFINITY. */
 static double heightOf(const Query *q, const Region *region, const Part *part, fmVec3 p)
 {
-    fmVec3 corner[3], n = region->normal;
+    fmVec3 corner[3], n = region->normal, own = partNormal(q, part);
     for (int i = 0; i < 3; ++i)
-        corner[i] = fmSub(fmFacePoint(q->target->mesh, part->face, i), p);
+        corner[i] = fmSub(cornerOf(q, part, i)->at, p);
     double turn[3];
     for (int i = 0; i < 3; ++i)
         turn[i] = fmDot(n, fmCross(corner[i], corner[(i + 1) % 3]));
     bool inside = (turn[0] >= 0 && turn[1] >= 0 && turn[2] >= 0) ||
                   (turn[0] <= 0 && turn[1] <= 0 && turn[2] <= 0);
-    double above = fmDot(part->normal, corner[0]) / fmDot(part->normal, n);
+    double above = fmDot(own, corner[0]) / fmDot(own, n);
     return inside && above >= -q->margin ? above : INFINITY;
 }
 
-/* Rim points of both ends, where a face of the region lies above them: the lowest of each end and some
- * that do not move with the direction. */
-static void addRims(Query *q, const Region *region)
+/* The rim points of both ends that are not above all faces of the region: the lowest of each end and some that
+ * do not move with the direction. */
+static void gatherRims(const Query *q, const Region *region, fmVec3 t, fmVec3 s, Rims *rims)
 {
     /* sines and cosines of multiples of 45 degrees */
     static const double kCircle[FM_RIM_POINTS][2] = {
@@ -565,40 +718,85 @@ static void addRims(Query *q, const Region *region)
         {-1, 0}, {-0.7071067811865476, -0.7071067811865476},
         {0, -1}, {0.7071067811865476, -0.7071067811865476}};
     const fmCylinder *c = q->c;
-    fmVec3 n = region->normal, t = fmAnyTangent(n), s = fmCross(n, t);
-    int shadowCount = castShadows(q, region, t, s);
-    const Shadow *shadows = q->shadows.items;
-    double along = fmDot(n, c->axis), tilt = sqrt(fmLarger(0, 1 - along * along));
+    fmVec3 n = region->normal;
     double highest = fmCylinderLowest(c, n) + region->depth + q->margin;
-    fmVec3 down = fmNormalize(fmSub(fmScale(c->axis, along), n));
-    for (int end = -1; end <= 1; end += 2) {
-        fmVec3 centre = fmAddScaled(c->centre, c->axis, end * c->half);
-        for (int i = tilt > FM_RIM_TILT ? -1 : 0; i < FM_RIM_POINTS; ++i) {
-            fmVec3 out = down;
-            if (i >= 0)
-                out = fmAdd(fmScale(c->u, kCircle[i][0]), fmScale(c->v, kCircle[i][1]));
-            fmVec3 rim = fmAddScaled(centre, out, c->radius);
+    bool tilted = sqrt(n.x * n.x + n.y * n.y) > FM_RIM_TILT;
+    fmVec3 down = fmNormalize(fmVec(-n.x, -n.y, 0));
+    rims->count = 0;
+    for (int end = -1; end <= 1; end += 2)
+        for (int i = tilted ? -1 : 0; i < FM_RIM_POINTS; ++i) {
+            fmVec3 out = i < 0 ? down : fmVec(kCircle[i][0], kCircle[i][1], 0);
+            fmVec3 rim = fmAddScaled(fmVec(0, 0, end * c->half), out, c->radius);
             if (fmDot(n, rim) > highest)
                 continue;
-            fmVec3 inward = fmScale(fmSub(c->centre, rim), FM_WALL_PULL);
-            fmVec3 p = fmAdd(rim, inward);
-            double x = fmDot(t, p), y = fmDot(s, p), above = INFINITY;
-            int32_t face = -1;
-            for (int k = 0; k < shadowCount; ++k) {
-                const Shadow *shadow = &shadows[k];
-                if (x < shadow->lo[0] || x > shadow->hi[0] || y < shadow->lo[1] ||
-                    y > shadow->hi[1])
-                    continue;
-                double height = heightOf(q, region, shadow->part, p);
-                if (height < above) {
-                    above = height;
-                    face = shadow->part->face;
-                }
-            }
-            double depth = fmClamp(above + fmDot(n, inward), 0, region->depth);
-            if (face >= 0)
-                addCandidate(q, fmAddScaled(rim, n, 0.5 * depth), depth, face);
+            fmVec3 inward = fmScale(rim, -FM_WALL_PULL), p = fmAdd(rim, inward);
+            rims->rim[rims->count] = (Rim){rim, inward, INFINITY, -1};
+            rims->x[rims->count] = fmDot(t, p);
+            rims->y[rims->count++] = fmDot(s, p);
         }
+}
+
+/* Is the face one of several in a plane? */
+static bool isFlat(const Query *q, const Part *part)
+{
+    return q->target->mesh->faceFacet[part->face] < q->target->mesh->flatCount;
+}
+
+/* Which rim points may lie below a face, as bits. */
+static unsigned rimsBelow(const Query *q, const Part *part, fmVec3 t, fmVec3 s, const Rims *rims)
+{
+    double x[3], y[3];
+    for (int i = 0; i < 3; ++i) {
+        x[i] = fmDot(t, cornerOf(q, part, i)->at);
+        y[i] = fmDot(s, cornerOf(q, part, i)->at);
+    }
+    double left = fmSmaller(x[0], fmSmaller(x[1], x[2])) - q->margin;
+    double right = fmLarger(x[0], fmLarger(x[1], x[2])) + q->margin;
+    double low = fmSmaller(y[0], fmSmaller(y[1], y[2])) - q->margin;
+    double high = fmLarger(y[0], fmLarger(y[1], y[2])) + q->margin;
+    unsigned below = 0;
+    for (int r = 0; r < rims->count; ++r) {
+        int within = (rims->x[r] >= left) & (rims->x[r] <= right) & (rims->y[r] >= low) &
+                     (rims->y[r] <= high);
+        below |= (unsigned)within << r;
+    }
+    return below;
+}
+
+/* Looks for faces of the region above the rim points. */
+static void raiseRims(const Query *q, const Region *region, fmVec3 t, fmVec3 s, Rims *rims)
+{
+    bool many = region->last - region->first > FM_CYLINDER_FACES;
+    for (const Part *part = region->first; part < region->last; ++part) {
+        /* a small face that is all inside is left to its corners, unless it is of a flat part, whose corners do
+         * not count */
+        bool leave = many & (part->inside == 7) & !isFlat(q, part);
+        if (leave | !part->carries)
+            continue;
+        for (unsigned left = rimsBelow(q, part, t, s, rims); left; left &= left - 1) {
+            Rim *rim = &rims->rim[__builtin_ctz(left)];
+            double height = heightOf(q, region, part, fmAdd(rim->at, rim->inward));
+            if (height < rim->above) {
+                rim->above = height;
+                rim->face = part->face;
+            }
+        }
+    }
+}
+
+/* Rim points where a face of the region lies above them. */
+static void addRims(Query *q, const Region *region)
+{
+    Rims rims;
+    fmVec3 n = region->normal, t = fmAnyTangent(n), s = fmCross(n, t);
+    gatherRims(q, region, t, s, &rims);
+    if (rims.count > 0)
+        raiseRims(q, region, t, s, &rims);
+    for (int i = 0; i < rims.count; ++i) {
+        const Rim *rim = &rims.rim[i];
+        double depth = fmClamp(rim->above + fmDot(n, rim->inward), 0, region->depth);
+        if (rim->face >= 0)
+            addCandidate(q, fmAddScaled(rim->at, n, 0.5 * depth), depth, rim->face);
     }
 }
 
@@ -606,19 +804,24 @@ static void addRims(Query *q, const Region *region)
 typedef struct Stretch {
     fmVec3 a, b; /* the edge */
     double lo, hi;
-    double most; /* no point of it is deeper */
+    double most;  /* no point of it is deeper */
+    double known; /* how deep its ends are */
     int32_t face;
 } Stretch;
 
-/* Adds the deepest point of a stretch: the depth along it has one peak, because the cylinder is convex.
- * Returns how deep. */
-static double addDeepest(Query *q, const Region *region, const Stretch *e)
+/* Adds the deepest point of a stretch, when it is deeper than what is known; returns the deeper. The depth along
+ * it is concave, because the cylinder is convex: it has one peak, and is nowhere more than two places, drawn
+ * on, say. */
+static double addDeepest(Query *q, const Region *region, const Stretch *e, double known)
 {
     double lo = e->lo, hi = e->hi, length = sqrt(fmDistanceSq(e->a, e->b));
+    double enough = known + FM_EDGE_GAIN * q->c->radius;
     double s = lo + FM_GOLDEN * (hi - lo), t = hi - FM_GOLDEN * (hi - lo);
     double atS = depthBelow(q, region, fmLerp(e->a, e->b, s));
     double atT = depthBelow(q, region, fmLerp(e->a, e->b, t));
     while ((hi - lo) * length > FM_EDGE_END * q->c->radius) {
+        if (fmLarger(atS, atT) + fabs(atS - atT) * (s - lo) / (t - s) <= enough)
+            return known;
         if (atS > atT) {
             hi = t;
             t = s, atT = atS;
@@ -631,17 +834,25 @@ static double addDeepest(Query *q, const Region *region, const Stretch *e)
             atT = depthBelow(q, region, fmLerp(e->a, e->b, t));
         }
     }
-    return addMeshPoint(q, region, fmLerp(e->a, e->b, 0.5 * (lo + hi)), e->face);
+    return fmLarger(known, addMeshPoint(q, region, fmLerp(e->a, e->b, 0.5 * (lo + hi)), e->face));
 }
 
-/* Adds one end of a stretch; one that is a point of the mesh only the first time. */
-static double addEnd(Query *q, const Region *region, const Stretch *e, bool last, int32_t point)
+/* No point of a stretch is deeper than this, told from the depth at both ends and in the middle: it is concave,
+ * nowhere more than either half, drawn on, would make the other. */
+static double mostOf(const Query *q, const Region *region, const Stretch *e, double first,
+                     double last, double *deepest)
+{
+    double middle = depthBelow(q, region, fmLerp(e->a, e->b, 0.5 * (e->lo + e->hi)));
+    *deepest = fmLarger(*deepest, fmLarger(middle, fmLarger(first, last)));
+    return middle + fmLarger(fmLarger(middle - first, middle - last), 0);
+}
+
+/* Adds one end of a stretch; one that is a corner only the first time. */
+static double addEnd(Query *q, const Region *region, const Stretch *e, bool last, Corner *corner)
 {
     double t = last ? e->hi : e->lo;
     fmVec3 p = fmLerp(e->a, e->b, t);
-    bool added = true;
-    if (t == (last ? 1 : 0))
-        fmIdMapAdd(q->ids, (uint64_t)point, 0, &added);
+    bool added = t != (last ? 1 : 0) || isFresh(q, corner);
     return added ? addMeshPoint(q, region, p, e->face) : depthBelow(q, region, p);
 }
 
@@ -650,23 +861,18 @@ static bool takeStretch(Query *q, const Region *region, const Part *part, int si
                         double *deepest)
 {
     const fmMesh *mesh = q->target->mesh;
-    const fmFace *face = &mesh->faces[part->face];
-    int32_t edge = face->edge[side], next = (side + 1) % 3;
+    int32_t edge = mesh->faces[part->face].edge[side];
     if ((mesh->edgeKind[edge] == FM_EDGE_NEUTRAL && !q->target->keepFace) ||
-        isLeftToOther(q, edge, part->face) ||
-        (fmDot(part->normal, region->normal) < FM_CARRY_COS &&
-         fmDot(acrossEdge(q, part, side), region->normal) < FM_CARRY_COS))
+        isLeftToOther(q, part, side) ||
+        (!part->carries && fmDot(acrossEdge(q, part, side), region->outward) < FM_CARRY_COS))
         return false;
-    *e = (Stretch){
-        mesh->points[face->point[side]], mesh->points[face->point[next]], 0, 1, 0, part->face};
+    Corner *a = cornerOf(q, part, side), *b = cornerOf(q, part, (side + 1) % 3);
+    *e = (Stretch){.a = a->at, .b = b->at, .hi = 1, .face = part->face};
     if (!edgeInside(q, e->a, e->b, &e->lo, &e->hi))
         return false;
-    double first = addEnd(q, region, e, false, face->point[side]);
-    double last = addEnd(q, region, e, true, face->point[next]);
-    double middle = depthBelow(q, region, fmLerp(e->a, e->b, 0.5 * (e->lo + e->hi)));
-    /* the depth is concave: nowhere more than either half, drawn on, would make the other */
-    e->most = middle + fmLarger(fmLarger(middle - first, middle - last), 0);
-    *deepest = fmLarger(*deepest, fmLarger(middle, fmLarger(first, last)));
+    double first = addEnd(q, region, e, false, a), last = addEnd(q, region, e, true, b);
+    e->known = fmLarger(first, last);
+    e->most = mostOf(q, region, e, first, last, deepest);
     return true;
 }
 
@@ -679,16 +885,16 @@ static void addEdges(Query *q, const Region *region)
     Stretch *stretches = q->stretches.items;
     double deepest = 0;
     int count = 0;
-    fmIdMapClear(q->ids);
+    beginWalk(q);
     for (const Part *part = region->first; part < region->last; ++part)
         for (int side = 0; side < 3; ++side)
             count += takeStretch(q, region, part, side, &stretches[count], &deepest);
     for (int i = 0; i < count; ++i)
         if (count <= FM_CYLINDER_EDGES || stretches[i].most > deepest)
-            deepest = fmLarger(deepest, addDeepest(q, region, &stretches[i]));
+            deepest = fmLarger(deepest, addDeepest(q, region, &stretches[i], stretches[i].known));
 }
 
-/* Does the surface bend at the point? The corners within a flat floor push no more than the floor does. */
+/* Does the surface bend at the point? */
 static bool bends(const fmMesh *mesh, int32_t point)
 {
     for (int32_t i = mesh->pointFirstEdge[point]; i < mesh->pointFirstEdge[point + 1]; ++i)
@@ -697,55 +903,53 @@ static bool bends(const fmMesh *mesh, int32_t point)
     return false;
 }
 
-/* Of many small faces the corners in the cylinder, which are as good as their edges; of a face that has none
- * there, what its edges have. Then the deepest points of the edges round the deepest face. */
-static void addCorners(Query *q, const Region *region)
+/* The deepest points of the edges round a corner, where they may be deeper than all so far. */
+static void addEdgesRound(Query *q, const Region *region, const Corner *corner, double deepest)
 {
     const fmMesh *mesh = q->target->mesh;
-    double deepest = -1, depth;
-    int32_t low = -1;
-    fmIdMap *known = q->ids;
-    fmIdMapClear(known);
-    for (const Part *part = region->first; part < region->last; ++part) {
-        const fmFace *face = &mesh->faces[part->face];
-        if (fmDot(part->normal, region->normal) < FM_CARRY_COS)
+    int32_t point = corner->point;
+    double first = depthBelow(q, region, corner->at);
+    for (int32_t i = mesh->pointFirstEdge[point]; i < mesh->pointFirstEdge[point + 1]; ++i) {
+        if (mesh->edgeKind[mesh->pointEdges[i]] == FM_EDGE_NEUTRAL)
             continue;
-        int inside = 0;
-        depth = -1;
-        for (int i = 0; i < 3; ++i) {
-            /* the map keeps whether the point is in the cylinder */
-            fmVec3 p = mesh->points[face->point[i]];
-            int32_t in = fmIdMapGet(known, (uint64_t)face->point[i]);
-            bool fresh = in < 0;
-            if (fresh)
-                in = fmCylinderHolds(q->c, p, q->margin);
-            if (fresh)
-                fmIdMapAdd(known, (uint64_t)face->point[i], in, &fresh);
-            inside += in;
-            if (fresh && in && (bends(mesh, face->point[i]) || q->target->keepFace))
-                depth = fmLarger(depth, addMeshPoint(q, region, p, part->face));
-        }
-        Stretch ends;
-        for (int i = 0; i < 3 && inside == 0; ++i)
-            takeStretch(q, region, part, i, &ends, &depth);
+        Stretch e = {.a = corner->at,
+                     .b = fmCylinderIn(q->c, mesh->points[mesh->pointNext[i]]),
+                     .hi = 1,
+                     .face = corner->carrier};
+        if (!edgeInside(q, e.a, e.b, &e.lo, &e.hi))
+            continue;
+        double last = depthBelow(q, region, fmLerp(e.a, e.b, e.hi)), met = deepest;
+        if (mostOf(q, region, &e, first, last, &met) > deepest)
+            deepest = addDeepest(q, region, &e, deepest);
+    }
+}
+
+/* Of many small faces the corners in the cylinder, which are as good as their edges; of a face that has none
+ * there, what its edges have. Then the deepest points of the edges round the deepest corner. */
+static void addCorners(Query *q, const Region *region)
+{
+    double deepest = -1, deepestEnd = -1;
+    const Corner *low = NULL;
+    for (int i = 0; i < q->ownedCount; ++i) {
+        const Corner *corner = ownedCorner(q, i);
+        /* the corners within a flat floor push no more than the floor does */
+        if (corner->carrier < 0 ||
+            (corner->flat && !q->target->keepFace && !bends(q->target->mesh, corner->point)))
+            continue;
+        double depth = addMeshPoint(q, region, corner->at, corner->carrier);
         if (depth > deepest) {
             deepest = depth;
-            low = part->face;
+            low = corner;
         }
     }
-    fmIdMapClear(known);
-    for (int side = 0; side < 3 && low >= 0; ++side) {
-        int32_t point = mesh->faces[low].point[side];
-        for (int32_t i = mesh->pointFirstEdge[point]; i < mesh->pointFirstEdge[point + 1]; ++i) {
-            const fmEdge *edge = &mesh->edges[mesh->pointEdges[i]];
-            Stretch e = {mesh->points[edge->point[0]], mesh->points[edge->point[1]], 0, 1, 0, low};
-            bool fresh;
-            fmIdMapAdd(known, (uint64_t)mesh->pointEdges[i], 0, &fresh);
-            if (fresh && mesh->edgeKind[mesh->pointEdges[i]] != FM_EDGE_NEUTRAL &&
-                edgeInside(q, e.a, e.b, &e.lo, &e.hi))
-                addDeepest(q, region, &e);
-        }
+    beginWalk(q);
+    for (const Part *part = region->first; part < region->last; ++part) {
+        Stretch ends;
+        for (int i = 0; i < 3 && !part->inside && part->carries; ++i)
+            takeStretch(q, region, part, i, &ends, &deepestEnd);
     }
+    if (low)
+        addEdgesRound(q, region, low, fmLarger(deepest, deepestEnd));
 }
 
 /* Of two places the one to take first; ties by where they are, so that the order they were found in does
@@ -772,8 +976,12 @@ static int chooseContacts(Query *q, const Region *region, int32_t number, fmCont
     double deepest = q->candidateCount > 0 ? candidates[best].depth : 0;
     while (count < FM_REGION_KEPT && q->candidateCount > 0) {
         const Candidate taken = candidates[best];
-        contacts[count++] =
-            (fmContact){taken.pos, fmNeg(region->normal), taken.depth, taken.face, -1, number};
+        contacts[count++] = (fmContact){fmCylinderOut(q->c, taken.pos),
+                                        fmNeg(region->outward),
+                                        taken.depth,
+                                        taken.face,
+                                        -1,
+                                        number};
         double bestScore = 0;
         for (int i = 0; i < q->candidateCount; ++i) {
             Candidate *c = &candidates[i];
@@ -832,13 +1040,29 @@ static void dropPierced(Result *result)
         }
 }
 
+/* Which parts carry a push along the normal, and one of them for each corner. */
+static void findCarriers(const Query *q, const Region *region)
+{
+    Corner *corners = q->corners.items;
+    for (Part *part = region->first; part < region->last; ++part) {
+        bool bent = !isFlat(q, part);
+        part->carries = fmDot(meshNormal(q, part), region->outward) >= FM_CARRY_COS;
+        for (int i = 0; i < 3; ++i) {
+            Corner *corner = &corners[part->corner[i]];
+            corner->carrier = part->carries ? part->face : corner->carrier;
+            corner->flat = corner->flat & !(part->carries & bent);
+        }
+    }
+}
+
 static void addRegion(Query *q, Part *first, Part *last, int32_t number, Result *result)
 {
     Region region = {.first = first, .last = last};
     if (result->count + FM_REGION_KEPT > (int)FM_COUNT_OF(result->contacts) || !measure(q, &region))
         return;
     chooseNormal(q, &region);
-    region.fall = fmCylinderFallMake(q->c, region.normal);
+    region.outward = fmCylinderTurnOut(q->c, region.normal);
+    findCarriers(q, &region);
     q->candidateCount = 0;
     addRims(q, &region);
     if (last - first > FM_CYLINDER_FACES)
@@ -856,8 +1080,10 @@ static void pushOut(const Query *q, Result *result)
     double extent = fmin(q->c->radius, q->c->half);
     if (!fmTouchExit(q->target, q->c->centre, extent, NULL, &foot, &out))
         return;
-    double low = fmCylinderLowest(q->c, out), high = fmDot(out, foot.point);
-    fmVec3 pos = fmAddScaled(q->c->centre, out, 0.5 * (low + high) - fmDot(out, q->c->centre));
+    /* from the centre, along the way out */
+    double low = fmCylinderLowest(q->c, fmCylinderTurnIn(q->c, out));
+    double high = fmDot(out, fmSub(foot.point, q->c->centre));
+    fmVec3 pos = fmAddScaled(q->c->centre, out, 0.5 * (low + high));
     result->contacts[result->count++] = (fmContact){pos, fmNeg(out), high - low, foot.face, -1, 0};
 }
 
@@ -866,17 +1092,21 @@ int fmCylinderMesh(const fmTarget *target, const fmCylinder *c, int limit, fmCon
     Query q = {.target = target,
                .c = c,
                .margin = FM_TOUCH_MARGIN * c->radius,
+               .cornerIds = &cornerIdScratch,
                .ids = &idScratch,
+               .corners = fmScratchTake(&cornerScratch),
                .parts = fmScratchTake(&partScratch),
                .points = fmScratchTake(&pointScratch),
-               .shadows = fmScratchTake(&shadowScratch),
+               .owned = fmScratchTake(&ownedScratch),
                .stretches = fmScratchTake(&stretchScratch),
                .candidates = fmScratchTake(&candidateScratch)};
     fmMat3 axes = {{c->axis, c->u, c->v}};
     double side = c->radius + q.margin;
     fmTouchedFaces near;
-    fmTouchFind(target, c->centre, &axes, fmVec(c->half + q.margin, side, side), faceTouches, c,
-                &near);
+    Finder finder = {&q};
+    fmIdMapClear(q.cornerIds);
+    fmTouchFind(target, c->centre, &axes, fmVec(c->half + q.margin, side, side), faceTouches,
+                &finder, &near);
 
     Result result = {.count = 0};
     if (near.count == 0 && fmTouchInside(target, c->centre)) {
@@ -891,9 +1121,10 @@ int fmCylinderMesh(const fmTarget *target, const fmCylinder *c, int limit, fmCon
         dropPierced(&result);
     }
     fmTouchRelease(&near);
+    fmScratchGiveBack(&cornerScratch, q.corners);
     fmScratchGiveBack(&partScratch, q.parts);
     fmScratchGiveBack(&pointScratch, q.points);
-    fmScratchGiveBack(&shadowScratch, q.shadows);
+    fmScratchGiveBack(&ownedScratch, q.owned);
     fmScratchGiveBack(&stretchScratch, q.stretches);
     fmScratchGiveBack(&candidateScratch, q.candidates);
 

@@ -48,24 +48,29 @@ static void findNormals(Work *work)
     }
 }
 
-/* The face on the other side of a face's edge, -1 for none. */
-static int32_t neighbour(const fmMesh *mesh, int32_t face, int corner)
-{
-    const fmEdge *edge = &mesh->edges[mesh->faces[face].edge[corner]];
-    return edge->face[0] == face ? edge->face[1] : edge->face[0];
-}
-
-/* Faces with a neighbour in their plane wait to be seeds, the others need no growing. */
-static void findSeeds(Work *work)
+/* How the surface bends over each edge, as if no two faces were one facet. Faces with a neighbour in their plane
+ * wait to be seeds, the others need no growing. */
+static void findBends(Work *work)
 {
     fmMesh *mesh = work->mesh;
     for (int32_t f = 0; f < mesh->faceCount; ++f)
         mesh->faceFacet[f] = ALONE;
     for (int32_t e = 0; e < mesh->edgeCount; ++e) {
-        const int32_t *face = mesh->edges[e].face;
-        if (face[0] >= 0 && face[1] >= 0 && work->area[face[0]] > 0 && work->area[face[1]] > 0 &&
-            fmDot(mesh->normals[face[0]], mesh->normals[face[1]]) >= FACET_COS)
-            mesh->faceFacet[face[0]] = mesh->faceFacet[face[1]] = WAITING;
+        const fmEdge *edge = &mesh->edges[e];
+        if (edge->face[0] < 0 || edge->face[1] < 0) {
+            mesh->edgeKind[e] = FM_EDGE_BORDER;
+            mesh->edgeCos[e] = -1;
+            continue;
+        }
+        fmVec3 n0 = mesh->normals[edge->face[0]], n1 = mesh->normals[edge->face[1]];
+        fmVec3 along = fmSub(mesh->points[edge->point[1]], mesh->points[edge->point[0]]);
+        double cosine = fmDot(n0, n1);
+        /* where the surface folds back onto itself the product is zero: a knife's edge is a ridge */
+        mesh->edgeKind[e] =
+            fmDot(fmCross(n0, n1), along) >= 0 ? FM_EDGE_CONVEX : FM_EDGE_CONCAVE;
+        mesh->edgeCos[e] = (float)fmClamp(cosine, -1, 1);
+        if (cosine >= FACET_COS && work->area[edge->face[0]] > 0 && work->area[edge->face[1]] > 0)
+            mesh->faceFacet[edge->face[0]] = mesh->faceFacet[edge->face[1]] = WAITING;
     }
     for (int32_t f = 0; f < mesh->faceCount; ++f)
         if (mesh->faceFacet[f] == WAITING)
@@ -138,7 +143,7 @@ static void grow(Work *work, int32_t seedPlace)
     while (head < tail) {
         int32_t face = queue[head++];
         for (int c = 0; c < 3; ++c) {
-            int32_t next = neighbour(mesh, face, c);
+            int32_t next = mesh->faces[face].next[c];
             if (next < 0 || mesh->faceFacet[next] != WAITING || !fits(work, &growth, next))
                 continue;
             mesh->faceFacet[next] = seedPlace;
@@ -188,31 +193,24 @@ static void fillFlats(const Work *work)
         mesh->flats[i].normal = fmNormalize(mesh->flats[i].normal);
 }
 
-static void findEdgeKinds(fmMesh *mesh)
+/* The edges within a facet are flat. */
+static void flattenEdges(fmMesh *mesh)
 {
-    for (int32_t e = 0; e < mesh->edgeCount; ++e) {
-        const fmEdge *edge = &mesh->edges[e];
-        if (edge->face[0] < 0 || edge->face[1] < 0) {
-            mesh->edgeKind[e] = FM_EDGE_BORDER;
-            mesh->edgeCos[e] = -1;
-            continue;
+    for (int32_t f = 0; f < mesh->faceCount; ++f)
+        for (int c = 0; c < 3 && mesh->faceFacet[f] < mesh->flatCount; ++c) {
+            int32_t next = mesh->faces[f].next[c];
+            if (next >= 0 && mesh->faceFacet[next] == mesh->faceFacet[f])
+                mesh->edgeKind[mesh->faces[f].edge[c]] = FM_EDGE_NEUTRAL;
         }
-        fmVec3 n0 = mesh->normals[edge->face[0]], n1 = mesh->normals[edge->face[1]];
-        fmVec3 along = fmSub(mesh->points[edge->point[1]], mesh->points[edge->point[0]]);
-        bool flat = mesh->faceFacet[edge->face[0]] == mesh->faceFacet[edge->face[1]];
-        /* where the surface folds back onto itself the product is zero: a knife's edge is a ridge */
-        bool ridge = fmDot(fmCross(n0, n1), along) >= 0;
-        mesh->edgeKind[e] = flat ? FM_EDGE_NEUTRAL : ridge ? FM_EDGE_CONVEX : FM_EDGE_CONCAVE;
-        mesh->edgeCos[e] = (float)fmClamp(fmDot(n0, n1), -1, 1);
-    }
 }
 
 static int shape(Work *work)
 {
     fmMesh *mesh = work->mesh;
     findNormals(work);
-    findSeeds(work);
-    sortSeeds(work);
+    findBends(work);
+    if (work->seedCount > 0)
+        sortSeeds(work);
     for (int32_t i = 0; i < work->seedCount; ++i)
         if (mesh->faceFacet[work->seeds[i]] == WAITING)
             grow(work, i);
@@ -223,8 +221,8 @@ static int shape(Work *work)
         if (!mesh->flats)
             return dFastMeshErrorMemory;
         fillFlats(work);
+        flattenEdges(mesh);
     }
-    findEdgeKinds(mesh);
     return fmMeshOutline(mesh);
 }
 

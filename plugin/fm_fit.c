@@ -98,6 +98,12 @@ void fmCloudMerge(fmCloud *cloud, const fmCloud *other)
     }
 }
 
+fmBox fmCloudBox(const fmCloud *cloud)
+{
+    return (fmBox){fmVec(cloud->lowest[0], cloud->lowest[1], cloud->lowest[2]),
+                   fmVec(cloud->highest[0], cloud->highest[1], cloud->highest[2])};
+}
+
 static fmVec3 CornerOf(const fmCloud *cloud, int i)
 {
     return i < FM_FIT_DIRECTIONS ? cloud->low[i] : cloud->high[i - FM_FIT_DIRECTIONS];
@@ -260,7 +266,7 @@ static fmMat3 PrincipalFrame(const fmCloud *cloud)
 }
 
 /* Rows made orthonormal to the last bit but one, right-handed. */
-static fmMat3 CleanFrame(const fmMat3 *frame)
+fmMat3 fmCleanFrame(const fmMat3 *frame)
 {
     fmVec3 x = fmNormalize(frame->row[0]);
     fmVec3 y = fmNormalize(fmAddScaled(frame->row[1], x, -fmDot(x, frame->row[1])));
@@ -280,17 +286,6 @@ fmMat3 fmCloudFrame(const fmCloud *cloud)
     TryFrame(&corners, &axes, &best);
     TryFrame(&corners, &principal, &best);
     TryTetrahedra(cloud, &corners, &best);
-    fmMat3 clean = CleanFrame(&best.frame);
+    fmMat3 clean = fmCleanFrame(&best.frame);
     return IsRotation(&clean) ? clean : axes;
-}
-
-fmMat3 fmCloudFrameNear(const fmCloud *cloud, const fmMat3 *before)
-{
-    Corners corners = CollectCorners(cloud);
-    fmMat3 principal = PrincipalFrame(cloud);
-    Best best = {*before, INFINITY};
-    TryFrame(&corners, before, &best);
-    TryFrame(&corners, &principal, &best);
-    fmMat3 clean = CleanFrame(&best.frame);
-    return IsRotation(&clean) ? clean : fmIdentity();
 }

@@ -26,8 +26,10 @@ void fmCloudMerge(fmCloud *cloud, const fmCloud *other);
  * candidates round the extreme corners. */
 fmMat3 fmCloudFrame(const fmCloud *cloud);
 
-/* The same for a set whose triangles moved since it had the frame `before`: that one, or the principal axes
- * of the surface where they have become the better ones. A tenth of the work. */
-fmMat3 fmCloudFrameNear(const fmCloud *cloud, const fmMat3 *before);
+/* The nearest rotation to one that was rounded, near enough. */
+fmMat3 fmCleanFrame(const fmMat3 *frame);
+
+/* The box of the corners along the coordinate axes. */
+fmBox fmCloudBox(const fmCloud *cloud);
 
 #endif

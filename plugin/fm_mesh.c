@@ -423,7 +423,7 @@ int fmMeshMove(fmMesh *mesh, const fmMeshSource *source)
         status = fmMeshShape(&moved);
     }
     if (status == dFastMeshOk)
-        status = fmMeshSurvey(&moved);
+        status = fmMeshResurvey(&moved);
 
     /* what goes is the old on success, the new on failure */
     fmMesh *goes = status == dFastMeshOk ? mesh : &moved;

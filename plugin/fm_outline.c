@@ -3,7 +3,6 @@
 #include "fm_topology.h"
 
 #include <fastmesh/fastmesh.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* A chain of edges is one side while no edge turns from its first by more than this. Radians, for small
@@ -12,73 +11,96 @@
 
 /* One edge on a facet's border, running as the facet's faces do. */
 typedef struct BorderEdge {
-    int32_t facet, from, to;
-    bool used;
+    int32_t from, to;
+    bool used, begins; /* begins: no other runs straight into it */
+    bool forks;        /* another one comes from the same point */
 } BorderEdge;
 
-static int compareBorderEdges(const void *x, const void *y)
+/* The border of one facet. */
+typedef struct Border {
+    BorderEdge *edges;
+    int32_t count;
+    int32_t *leaving; /* of every point: an edge that may come from it */
+} Border;
+
+/* Is the side of a face on the border of its facet? */
+static bool isBorder(const fmMesh *mesh, int32_t face, int side)
 {
-    const BorderEdge *a = x, *b = y;
-    if (a->facet != b->facet)
-        return a->facet < b->facet ? -1 : 1;
-    if (a->from != b->from)
-        return a->from < b->from ? -1 : 1;
-    return a->to < b->to ? -1 : a->to > b->to;
+    int32_t other = mesh->faces[face].next[side];
+    return other < 0 || mesh->faceFacet[other] != mesh->faceFacet[face];
 }
 
-/* All border edges of facets of two or more faces; with out NULL only their number. */
-static size_t gatherBorder(const fmMesh *mesh, BorderEdge *out)
+/* Sets firstSide of each facet of two or more faces to the place of its first border edge, and sideCount to their
+ * number; returns that of all. */
+static int32_t countBorders(fmMesh *mesh)
 {
-    size_t count = 0;
-    for (int32_t f = 0; f < mesh->faceCount; ++f) {
-        int32_t facet = mesh->faceFacet[f];
-        if (facet >= mesh->flatCount)
-            continue;
-        for (int c = 0; c < 3; ++c) {
-            const fmEdge *edge = &mesh->edges[mesh->faces[f].edge[c]];
-            int32_t other = edge->face[edge->face[0] == f];
-            if (other >= 0 && mesh->faceFacet[other] == facet)
-                continue;
-            if (out)
-                out[count] = (BorderEdge){facet, mesh->faces[f].point[c],
-                                          mesh->faces[f].point[(c + 1) % 3], false};
-            ++count;
-        }
+    for (int32_t f = 0; f < mesh->faceCount; ++f)
+        for (int c = 0; c < 3 && mesh->faceFacet[f] < mesh->flatCount; ++c)
+            mesh->flats[mesh->faceFacet[f]].sideCount += isBorder(mesh, f, c);
+    int32_t count = 0;
+    for (int32_t i = 0; i < mesh->flatCount; ++i) {
+        mesh->flats[i].firstSide = count;
+        count += mesh->flats[i].sideCount;
     }
     return count;
 }
 
-/* The one edge of the facet that leaves `point`, or NULL where there are several or none. */
-static BorderEdge *onlyEdgeFrom(BorderEdge *border, size_t count, int32_t facet, int32_t point)
+/* Puts the border edges where countBorders made room for them. */
+static void gatherBorders(fmMesh *mesh, BorderEdge *edges)
 {
-    size_t lo = 0, hi = count;
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-        if (border[mid].facet < facet || (border[mid].facet == facet && border[mid].from < point))
-            lo = mid + 1;
+    for (int32_t i = 0; i < mesh->flatCount; ++i)
+        mesh->flats[i].sideCount = 0;
+    for (int32_t f = 0; f < mesh->faceCount; ++f)
+        for (int c = 0; c < 3 && mesh->faceFacet[f] < mesh->flatCount; ++c) {
+            fmFacet *facet = &mesh->flats[mesh->faceFacet[f]];
+            if (isBorder(mesh, f, c))
+                edges[facet->firstSide + facet->sideCount++] =
+                    (BorderEdge){.from = mesh->faces[f].point[c],
+                                 .to = mesh->faces[f].point[(c + 1) % 3],
+                                 .begins = true};
+        }
+}
+
+/* The edge of the border that `leaving` knows, or NULL. What other facets left there is of no use. */
+static BorderEdge *edgeFrom(Border border, int32_t point)
+{
+    int32_t i = border.leaving[point];
+    return i < border.count && border.edges[i].from == point ? &border.edges[i] : NULL;
+}
+
+static void noteLeaving(Border border)
+{
+    for (int32_t i = 0; i < border.count; ++i) {
+        BorderEdge *other = edgeFrom(border, border.edges[i].from);
+        if (other && other < &border.edges[i])
+            other->forks = true;
         else
-            hi = mid;
+            border.leaving[border.edges[i].from] = i;
     }
-    bool found = lo < count && border[lo].facet == facet && border[lo].from == point;
-    bool several = found && lo + 1 < count && border[lo + 1].facet == facet && border[lo + 1].from == point;
-    return found && !several ? &border[lo] : NULL;
+}
+
+/* The one edge of the border that leaves `point`, or NULL where there are several or none. */
+static BorderEdge *onlyEdgeFrom(Border border, int32_t point)
+{
+    BorderEdge *edge = edgeFrom(border, point);
+    return edge && !edge->forks ? edge : NULL;
 }
 
 static bool straight(const fmMesh *mesh, fmVec3 first, const BorderEdge *edge)
 {
     fmVec3 d = fmSub(mesh->points[edge->to], mesh->points[edge->from]);
-    return fmDot(first, d) > 0 &&
-           fmLengthSq(fmCross(first, d)) <=
-               STRAIGHT_SINE * STRAIGHT_SINE * fmLengthSq(first) * fmLengthSq(d);
+    return fmDot(first, d) > 0 && fmLengthSq(fmCross(first, d)) <= STRAIGHT_SINE * STRAIGHT_SINE *
+                                                                       fmLengthSq(first) *
+                                                                       fmLengthSq(d);
 }
 
 /* Follows the border from an edge while it runs straight on, and returns where the side ends. */
-static int32_t followSide(const fmMesh *mesh, BorderEdge *border, size_t count, BorderEdge *edge)
+static int32_t followSide(const fmMesh *mesh, Border border, BorderEdge *edge)
 {
     fmVec3 first = fmSub(mesh->points[edge->to], mesh->points[edge->from]);
     for (;;) {
         edge->used = true;
-        BorderEdge *next = onlyEdgeFrom(border, count, edge->facet, edge->to);
+        BorderEdge *next = onlyEdgeFrom(border, edge->to);
         if (!next || next->used || !straight(mesh, first, next))
             return edge->to;
         edge = next;
@@ -86,50 +108,42 @@ static int32_t followSide(const fmMesh *mesh, BorderEdge *border, size_t count, 
 }
 
 /* Does some edge run straight into this one? Then a side does not begin here. */
-static void markCorners(const fmMesh *mesh, BorderEdge *border, size_t count, bool *begins)
+static void markCorners(const fmMesh *mesh, Border border)
 {
-    for (size_t i = 0; i < count; ++i)
-        begins[i] = true;
-    for (size_t i = 0; i < count; ++i) {
-        BorderEdge *next = onlyEdgeFrom(border, count, border[i].facet, border[i].to);
-        fmVec3 d = fmSub(mesh->points[border[i].to], mesh->points[border[i].from]);
-        if (next && straight(mesh, d, next))
-            begins[next - border] = false;
+    for (int32_t i = 0; i < border.count; ++i) {
+        const BorderEdge *edge = &border.edges[i];
+        BorderEdge *next = onlyEdgeFrom(border, edge->to);
+        if (next && straight(mesh, fmSub(mesh->points[edge->to], mesh->points[edge->from]), next))
+            next->begins = false;
     }
 }
 
 /* Sides into `sides`, first those that begin at corners, so that none starts half way. */
-static int32_t joinSides(const fmMesh *mesh, BorderEdge *border, size_t first, size_t end, size_t count,
-                         const bool *begins, int32_t (*sides)[2])
+static int32_t joinSides(const fmMesh *mesh, Border border, int32_t (*sides)[2])
 {
     int32_t found = 0;
     for (int pass = 0; pass < 2; ++pass)
-        for (size_t i = first; i < end; ++i)
-            if (!border[i].used && (pass == 1 || begins[i])) {
-                sides[found][0] = border[i].from;
-                sides[found][1] = followSide(mesh, border, count, &border[i]);
+        for (int32_t i = 0; i < border.count; ++i)
+            if (!border.edges[i].used && (pass == 1 || border.edges[i].begins)) {
+                sides[found][0] = border.edges[i].from;
+                sides[found][1] = followSide(mesh, border, &border.edges[i]);
                 ++found;
             }
     return found;
 }
 
-static int outline(fmMesh *mesh, BorderEdge *border, size_t count, bool *begins, int32_t (*sides)[2])
+static int outline(fmMesh *mesh, BorderEdge *edges, int32_t *leaving, int32_t (*sides)[2])
 {
-    gatherBorder(mesh, border);
-    if (count > 0)
-        qsort(border, count, sizeof *border, compareBorderEdges);
-    markCorners(mesh, border, count, begins);
+    gatherBorders(mesh, edges);
     int32_t sideCount = 0;
-    size_t at = 0;
-    for (int32_t facet = 0; facet < mesh->flatCount; ++facet) {
-        size_t end = at;
-        while (end < count && border[end].facet == facet)
-            ++end;
-        mesh->flats[facet].firstSide = sideCount;
-        mesh->flats[facet].sideCount =
-            joinSides(mesh, border, at, end, count, begins, sides + sideCount);
-        sideCount += mesh->flats[facet].sideCount;
-        at = end;
+    for (int32_t i = 0; i < mesh->flatCount; ++i) {
+        fmFacet *facet = &mesh->flats[i];
+        Border border = {edges + facet->firstSide, facet->sideCount, leaving};
+        noteLeaving(border);
+        markCorners(mesh, border);
+        facet->firstSide = sideCount;
+        facet->sideCount = joinSides(mesh, border, sides + sideCount);
+        sideCount += facet->sideCount;
     }
     if (sideCount == 0)
         return dFastMeshOk;
@@ -144,16 +158,20 @@ static int outline(fmMesh *mesh, BorderEdge *border, size_t count, bool *begins,
 
 int fmMeshOutline(fmMesh *mesh)
 {
-    size_t count = gatherBorder(mesh, NULL);
+    if (mesh->flatCount == 0)
+        return dFastMeshOk;
+    size_t count = (size_t)countBorders(mesh);
     size_t edgeBytes = count * sizeof(BorderEdge), sideBytes = count * sizeof(int32_t[2]);
-    BorderEdge *border = fmAlloc(edgeBytes);
-    int32_t(*sides)[2] = fmAlloc(sideBytes);
-    bool *begins = fmAlloc(count);
+    size_t leavingBytes = (size_t)mesh->pointCount * sizeof(int32_t);
+    BorderEdge *edges = fmAlloc(edgeBytes);
+    int32_t *leaving = fmAlloc(leavingBytes), (*sides)[2] = fmAlloc(sideBytes);
     int status = dFastMeshErrorMemory;
-    if (count == 0 || (border && sides && begins))
-        status = outline(mesh, border, count, begins, sides);
-    fmFree(border, edgeBytes);
+    if (leaving && (count == 0 || (edges && sides))) {
+        memset(leaving, 0, leavingBytes);
+        status = outline(mesh, edges, leaving, sides);
+    }
+    fmFree(edges, edgeBytes);
+    fmFree(leaving, leavingBytes);
     fmFree(sides, sideBytes);
-    fmFree(begins, count);
     return status;
 }

@@ -52,6 +52,11 @@ static bool IsConnected(const fmMesh *mesh, Range faces)
 }
 _Static_assert(FM_SHEET_FACES <= 64, "one bit for each face");
 
+static int32_t SheetOf(const fmTree *tree, int32_t child)
+{
+    return child < 0 ? tree->leaves[~child].sheet : tree->nodes[child].sheet;
+}
+
 static Range FacesUnder(const fmTree *tree, int32_t child)
 {
     int32_t first = child, last = child;
@@ -63,12 +68,14 @@ static Range FacesUnder(const fmTree *tree, int32_t child)
     return (Range){begin->firstFace, end->firstFace + end->count - begin->firstFace};
 }
 
-/* Marks what is under a child, which is part of the given sheet unless that is -1. The recursion is at most
- * FM_TREE_MAX_DEPTH deep. */
-static void MarkChild(fmTree *tree, const fmMesh *mesh, int32_t child, int32_t sheet, int32_t *next)
+/* Marks what is under a child, which is part of the given sheet unless that is -1. What was a sheet by itself
+ * is connected still. The recursion is at most FM_TREE_MAX_DEPTH deep. */
+static void MarkChild(fmTree *tree, const fmMesh *mesh, int32_t child, bool wasSheet, int32_t sheet,
+                      int32_t *next)
 {
     Range faces = FacesUnder(tree, child);
-    if (sheet < 0 && faces.count <= FM_SHEET_FACES && IsLittleBent(mesh, faces) && IsConnected(mesh, faces))
+    if (sheet < 0 && faces.count <= FM_SHEET_FACES && IsLittleBent(mesh, faces) &&
+        (wasSheet || IsConnected(mesh, faces)))
         sheet = (*next)++;
     if (child < 0) {
         tree->leaves[~child].sheet = sheet;
@@ -77,13 +84,19 @@ static void MarkChild(fmTree *tree, const fmMesh *mesh, int32_t child, int32_t s
         return;
     }
     fmNode8 *node = &tree->nodes[child];
+    bool parted = node->sheet < 0; /* then its children had sheets of their own */
     node->sheet = sheet;
     for (int i = 0; i < node->count; ++i)
-        MarkChild(tree, mesh, node->child[i], sheet, next);
+        MarkChild(tree, mesh, node->child[i], parted && SheetOf(tree, node->child[i]) >= 0, sheet,
+                  next);
 }
 
-void fmSheetsMark(fmTree *tree, const fmMesh *mesh)
+void fmSheetsMark(fmTree *tree, const fmMesh *mesh, bool marked)
 {
     int32_t next = 0;
-    MarkChild(tree, mesh, 0, -1, &next);
+    for (int32_t n = 0; n < tree->nodeCount && !marked; ++n)
+        tree->nodes[n].sheet = -1;
+    for (int32_t l = 0; l < tree->leafCount && !marked; ++l)
+        tree->leaves[l].sheet = -1;
+    MarkChild(tree, mesh, 0, tree->nodes[0].sheet >= 0, -1, &next);
 }

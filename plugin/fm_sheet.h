@@ -5,7 +5,8 @@
 
 #include "fm_tree.h"
 
-/* The tree's boxes and the mesh's normals are as they will be used. O(n). */
-void fmSheetsMark(fmTree *tree, const fmMesh *mesh);
+/* The mesh's normals are as they will be used. `marked` tells that the tree was marked before they changed: what
+ * hung together then need not be looked at again. O(n). */
+void fmSheetsMark(fmTree *tree, const fmMesh *mesh, bool marked);
 
 #endif

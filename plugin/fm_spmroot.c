@@ -1,22 +1,15 @@
 #include "fm_spmroot.h"
 
-#include "fm_simd.h"
-
-/* Support values are computed in float: points, directions and the sum of three products are off by an
- * ulp of the largest coordinate each, ten in all at most; the weights of a lookup, in double, by less.
- * Guarded by test_spm: "the root table is a bound". */
+/* Support values are sums of three products in double, rounded to float; the weights of a lookup are off by less
+ * than that. Guarded by test_spm: "the root table is a bound". */
 #define FM_SUPPORT_ROUND (16 * FLT_EPSILON)
 
-/* Samples along a row, padded to whole vectors. */
-#define ROW_GROUPS ((FM_SPMROOT_SIDE + 3) / 4)
-
-/* Coordinate i = 0..2 of a cube face's own frame: its outward axis, then the two the table runs along.
- * Directions of the table are not normalised: along the outward axis they are 1. */
-static double faceCoordinate(int face, int i, fmVec3 p)
+/* A direction of a cube face from the coordinates of its own frame: its outward axis, along which it is 1, then
+ * the two the table runs along. Not normalised. */
+static fmVec3 directionOf(int face, double u, double v)
 {
-    const double c[3] = {p.x, p.y, p.z};
-    double value = c[((face >> 1) + i) % 3];
-    return i == 0 && face & 1 ? -value : value;
+    double own = face & 1 ? -1 : 1;
+    return face < 2 ? fmVec(own, u, v) : face < 4 ? fmVec(v, own, u) : fmVec(u, v, own);
 }
 
 static double sampleAt(int i)
@@ -24,56 +17,43 @@ static double sampleAt(int i)
     return 2.0 * i / (FM_SPMROOT_SIDE - 1) - 1;
 }
 
-/* The largest values of base + slope * sample along a row, and the least. */
-typedef struct Row {
-    fmFloat4 most[ROW_GROUPS], least[ROW_GROUPS];
-} Row;
-
-static void stretchRow(Row *row, const fmFloat4 samples[ROW_GROUPS], float base, float slope)
+void fmSpmRootFill(fmSpmRoot *root, const fmBox *box, fmSupportOf *supportOf, void *context)
 {
-    for (int g = 0; g < ROW_GROUPS; ++g) {
-        fmFloat4 along = samples[g] * slope + base;
-        row->most[g] = fmMax4(row->most[g], along);
-        row->least[g] = fmMin4(row->least[g], along);
-    }
+    double round = FM_SUPPORT_ROUND * fmLarger(fmMaxAbs(box->lo), fmMaxAbs(box->hi));
+    root->center = fmBoxCenter(box);
+    for (int face = 0; face < 6; ++face)
+        for (int j = 0; j < FM_SPMROOT_SIDE; ++j)
+            for (int k = 0; k < FM_SPMROOT_SIDE; ++k) {
+                int i = j & 1 ? FM_SPMROOT_SIDE - 1 - k : k; /* to and fro: each near the last */
+                fmVec3 d = directionOf(face, sampleAt(i), sampleAt(j));
+                /* on an edge of the cube: a face before this one knows it */
+                bool known = (face >= 2 && fabs(d.x) == 1) || (face >= 4 && fabs(d.y) == 1);
+                root->support[face][j][i] = known ? (float)fmSpmRootSupport(root, d, NULL)
+                                                  : (float)(supportOf(context, d) + round);
+            }
 }
 
-/* One pass over the points fills row j of a cube face and, what is least being the most the other way, the
- * row opposite to it. */
-static void buildRows(fmSpmRoot *root, const fmVec3 *points, int32_t count, int face, int j,
-                      double round)
+typedef struct Points {
+    const fmVec3 *points;
+    int32_t count;
+} Points;
+
+static double supportOfPoints(void *context, fmVec3 d)
 {
-    fmFloat4 samples[ROW_GROUPS] = {0};
-    Row row;
-    for (int g = 0; g < ROW_GROUPS; ++g) {
-        for (int k = 0; k < 4; ++k)
-            samples[g][k] = (float)sampleAt(4 * g + k);
-        row.least[g] = (fmFloat4){INFINITY, INFINITY, INFINITY, INFINITY};
-        row.most[g] = -row.least[g];
-    }
-    for (int32_t p = 0; p < count; ++p)
-        stretchRow(&row, samples,
-                   (float)(faceCoordinate(face, 0, points[p]) +
-                           sampleAt(j) * faceCoordinate(face, 2, points[p])),
-                   (float)faceCoordinate(face, 1, points[p]));
-    const int last = FM_SPMROOT_SIDE - 1;
-    for (int i = 0; i <= last; ++i) {
-        root->support[face][j][i] = (float)((double)row.most[i / 4][i % 4] + round);
-        root->support[face + 1][last - j][last - i] =
-            (float)(round - (double)row.least[i / 4][i % 4]);
-    }
+    const Points *points = context;
+    double most = -DBL_MAX;
+    for (int32_t p = 0; p < points->count; ++p)
+        most = fmLarger(most, fmDot(d, points->points[p]));
+    return most;
 }
 
 void fmSpmRootBuild(fmSpmRoot *root, const fmVec3 *points, int32_t count)
 {
+    Points all = {points, count};
     fmBox box = fmEmptyBox();
     for (int32_t p = 0; p < count; ++p)
         fmBoxAdd(&box, points[p]);
-    double largest = fmLarger(fmMaxAbs(box.lo), fmMaxAbs(box.hi));
-    root->center = fmBoxCenter(&box);
-    for (int face = 0; face < 6; face += 2)
-        for (int j = 0; j < FM_SPMROOT_SIDE; ++j)
-            buildRows(root, points, count, face, j, FM_SUPPORT_ROUND * largest);
+    fmSpmRootFill(root, &box, supportOfPoints, &all);
 }
 
 double fmSpmRootSupport(const fmSpmRoot *root, fmVec3 d, fmVec3 *point)

@@ -19,6 +19,10 @@ typedef struct fmSpmRoot {
     fmVec3 center; /* where a search starts: the middle of the points' box */
 } fmSpmRoot;
 
+/* From the box of a mesh's points and the largest d.x over them for any d. */
+typedef double fmSupportOf(void *context, fmVec3 d);
+void fmSpmRootFill(fmSpmRoot *root, const fmBox *box, fmSupportOf *supportOf, void *context);
+
 /* From all points of a mesh, or from those on its hull. O(points). */
 void fmSpmRootBuild(fmSpmRoot *root, const fmVec3 *points, int32_t count);
 

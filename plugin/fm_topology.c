@@ -352,3 +352,20 @@ int fmMeshSurvey(fmMesh *mesh)
     fmFree(parts, bytes);
     return dFastMeshOk;
 }
+
+int fmMeshResurvey(fmMesh *mesh)
+{
+    fmMeshReport *report = &mesh->report;
+    if (report->components > 1)
+        return fmMeshSurvey(mesh);
+    /* one part is about as large as its distance from the origin */
+    double spread = 0;
+    report->volume = 0;
+    for (int32_t f = 0; f < mesh->faceCount; ++f) {
+        double volume = tetrahedron(mesh, f, fmVec(0, 0, 0));
+        report->volume += volume;
+        spread += fabs(volume);
+    }
+    report->invertedComponents = report->closed && report->volume < -VOLUME_NOISE * spread;
+    return dFastMeshOk;
+}

@@ -17,6 +17,9 @@ void fmMeshLink(fmMesh *mesh);
  * changed when memory is out. */
 int fmMeshSurvey(fmMesh *mesh);
 
+/* The same after the points moved: the components are what they were. */
+int fmMeshResurvey(fmMesh *mesh);
+
 /* From points, faces and edges: fills normals, faceFacet, edgeKind and edgeCos, which the caller has
  * allocated, and allocates flats and facetSides. A face without area keeps the normal it has. Returns
  * a status; fmMeshFree frees what a failure leaves. */

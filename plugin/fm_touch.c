@@ -32,13 +32,12 @@ typedef struct Gather {
 static bool collect(void *context, const int32_t *faces, int count)
 {
     Gather *g = context;
-    for (int i = 0; i < count; ++i) {
-        if (!g->touches(g->shape, g->target->mesh, faces[i]))
-            continue;
-        if (!fmArrayReserve(g->storage, (size_t)(g->count + 1) * sizeof(int32_t)))
-            return false;
-        ((int32_t *)g->storage->items)[g->count++] = faces[i];
-    }
+    if (!fmArrayReserve(g->storage, (size_t)(g->count + count) * sizeof(int32_t)))
+        return false;
+    int32_t *found = g->storage->items;
+    for (int i = 0; i < count; ++i)
+        if (g->touches(g->shape, g->target->mesh, faces[i]))
+            found[g->count++] = faces[i];
     return true;
 }
 

@@ -1,11 +1,12 @@
-/* Assembles the tree: skeleton from fm_split, frames from fm_fit, boxes and leaves measured here.
- * Build and refit share the second half. Coordinates go into floats, whose range a cooked mesh
+/* Assembles the tree: skeleton from fm_split, frames from fm_fit, boxes and leaves measured here. When
+ * the points move the frames turn with the surface and are only measured anew. Coordinates go into floats, whose range a cooked mesh
  * (between FM_MESH_MIN_SIZE and FM_MESH_MAX_SIZE) is far from leaving. */
 #include "fm_tree.h"
 
 #include "fm_fit.h"
 #include "fm_memory.h"
 #include "fm_sheet.h"
+#include "fm_simd.h"
 #include "fm_split.h"
 
 #include <assert.h>
@@ -19,6 +20,13 @@
  * fraction of it on top. */
 #define MEASURE_SLACK 0x1p-50
 
+/* A corner in a leaf is rounded to float, and so are the three products with an axis and their sum: eight
+ * times 2^-24 of the leaf's radius at most. */
+#define CORNER_ROUND 0x1p-21
+
+/* Three corners nearer to a line than this do not tell how a surface turned: sine of 10 degrees. */
+#define THIN_MARK 0.17
+
 typedef struct FaceRange {
     int32_t first, end;
 } FaceRange;
@@ -29,10 +37,11 @@ typedef struct Subtree {
     FaceRange faces;
 } Subtree;
 
+/* Of a number that is not negative. */
 static float RoundUp(double x)
 {
     float f = (float)x;
-    return f < x ? nextafterf(f, INFINITY) : f;
+    return f < x ? f * (1 + FLT_EPSILON) + FLT_MIN : f;
 }
 
 static fmVec3 FromFloats(const float v[3])
@@ -40,30 +49,50 @@ static fmVec3 FromFloats(const float v[3])
     return fmVec(v[0], v[1], v[2]);
 }
 
-/* The float point nearest to the middle of the cloud's box. */
-static void OriginOf(const fmCloud *cloud, float origin[3])
+/* Rounds. Whoever measures goes on with what was rounded, and GCC 12, where it sees both, may go on with the
+ * doubles: hence not inline. Guarded by test_tree wherever it validates. */
+__attribute__((noinline)) static void ToFloats(fmVec3 v, float rounded[3])
 {
-    for (int k = 0; k < 3; ++k)
-        origin[k] = (float)(0.5 * cloud->lowest[k] + 0.5 * cloud->highest[k]);
+    rounded[0] = (float)v.x;
+    rounded[1] = (float)v.y;
+    rounded[2] = (float)v.z;
 }
 
-/* The smallest box of the faces in the given frame. The float axes are what queries compute with,
- * so it is along them that the corners are measured, and the centre is rounded before the half
- * sizes are. */
+/* The float point nearest to the middle of the box. */
+static void OriginOf(const fmBox *box, float origin[3])
+{
+    ToFloats(fmBoxCenter(box), origin);
+}
+
+/* The float axes are what queries compute with, so it is along them that corners are measured. */
+static void RoundAxes(const fmMat3 *frame, fmObb *box)
+{
+    for (int i = 0; i < 3; ++i)
+        ToFloats(frame->row[i], box->axis[i]);
+}
+
+/* Centre and half sizes from what was measured along the axes: the centre is rounded before the half sizes
+ * are. */
+static void CloseBox(fmObb *box, const double lo[3], const double hi[3], double meshSize)
+{
+    fmVec3 center = {0, 0, 0};
+    for (int i = 0; i < 3; ++i)
+        center = fmAddScaled(center, FromFloats(box->axis[i]), 0.5 * lo[i] + 0.5 * hi[i]);
+    ToFloats(center, box->center);
+    center = FromFloats(box->center);
+    for (int i = 0; i < 3; ++i) {
+        double s = fmDot(FromFloats(box->axis[i]), center);
+        box->half[i] = RoundUp(fmLarger(hi[i] - s, s - lo[i]) + MEASURE_SLACK * meshSize);
+    }
+}
+
+/* The smallest box of the faces in the given frame. */
 static fmObb MeasureBox(const fmMesh *mesh, FaceRange faces, const fmMat3 *frame, fmVec3 origin)
 {
     fmObb box;
-    fmVec3 axes[3], center = {0, 0, 0};
-    double lo[3], hi[3];
-    for (int i = 0; i < 3; ++i) {
-        fmVec3 row = frame->row[i];
-        box.axis[i][0] = (float)row.x;
-        box.axis[i][1] = (float)row.y;
-        box.axis[i][2] = (float)row.z;
-        axes[i] = FromFloats(box.axis[i]);
-        lo[i] = DBL_MAX;
-        hi[i] = -DBL_MAX;
-    }
+    double lo[3] = {DBL_MAX, DBL_MAX, DBL_MAX}, hi[3] = {-DBL_MAX, -DBL_MAX, -DBL_MAX};
+    RoundAxes(frame, &box);
+    fmVec3 axes[3] = {FromFloats(box.axis[0]), FromFloats(box.axis[1]), FromFloats(box.axis[2])};
     for (int32_t f = faces.first; f < faces.end; ++f) {
         for (int corner = 0; corner < 3; ++corner) {
             fmVec3 p = fmSub(fmFacePoint(mesh, f, corner), origin);
@@ -74,16 +103,7 @@ static fmObb MeasureBox(const fmMesh *mesh, FaceRange faces, const fmMat3 *frame
             }
         }
     }
-    for (int i = 0; i < 3; ++i)
-        center = fmAddScaled(center, axes[i], 0.5 * lo[i] + 0.5 * hi[i]);
-    box.center[0] = (float)center.x;
-    box.center[1] = (float)center.y;
-    box.center[2] = (float)center.z;
-    center = FromFloats(box.center);
-    for (int i = 0; i < 3; ++i) {
-        double s = fmDot(axes[i], center);
-        box.half[i] = RoundUp(fmax(hi[i] - s, s - lo[i]) + MEASURE_SLACK * mesh->size);
-    }
+    CloseBox(&box, lo, hi, mesh->size);
     return box;
 }
 
@@ -135,26 +155,67 @@ static double LeastRound(const fmMesh *mesh, int32_t p, fmVec3 axis)
     return least;
 }
 
-static void FitLook(fmLeaf8 *leaf, const fmMesh *mesh)
+/* Sets the axis of a leaf's cone, and unit to it; false when it has none. */
+static bool AimLook(fmLeaf8 *leaf, const fmMesh *mesh, fmVec3 *unit)
 {
     fmVec3 sum = {0, 0, 0};
     for (int32_t f = leaf->firstFace; f < leaf->firstFace + leaf->count; ++f)
         sum = fmAdd(sum, mesh->normals[f]);
+    double most = fmLarger(fabs(sum.x), fmLarger(fabs(sum.y), fabs(sum.z)));
     leaf->lookCosine = 0;
-    if (!(fmMaxAbs(sum) > 0))
-        return;
-    fmVec3 scaled = fmScale(sum, INT8_MAX / fmMaxAbs(sum));
+    if (!(most > 0))
+        return false;
+    fmVec3 scaled = fmScale(sum, INT8_MAX / most);
     leaf->look[0] = (int8_t)rint(scaled.x);
     leaf->look[1] = (int8_t)rint(scaled.y);
     leaf->look[2] = (int8_t)rint(scaled.z);
-    fmVec3 axis = fmNormalize(fmVec(leaf->look[0], leaf->look[1], leaf->look[2]));
+    fmVec3 axis = fmVec(leaf->look[0], leaf->look[1], leaf->look[2]);
+    *unit = fmScale(axis, 1 / fmLength(axis));
+    return true;
+}
+
+/* A cone of that cosine, when it is narrow enough. Rounded down: the cone opens. */
+static void OpenLook(fmLeaf8 *leaf, double least)
+{
+    if (least > LOOK_WIDEST)
+        leaf->lookCosine = (uint8_t)(UINT8_MAX * (least - LOOK_SLACK));
+}
+
+static void FitLook(fmLeaf8 *leaf, const fmMesh *mesh)
+{
+    fmVec3 axis;
+    if (!AimLook(leaf, mesh, &axis))
+        return;
     int32_t points[3 * FM_LANES];
     int count = LeafPoints(leaf, mesh, points);
     double least = 1;
     for (int i = 0; i < count && least > LOOK_WIDEST; ++i)
         least = fmSmaller(least, LeastRound(mesh, points[i], axis));
-    if (least > LOOK_WIDEST)
-        leaf->lookCosine = (uint8_t)(UINT8_MAX * (least - LOOK_SLACK)); /* down: the cone opens */
+    OpenLook(leaf, least);
+}
+
+/* Takes the corners of a leaf's faces from the mesh; returns their box. */
+static fmBox PlaceLeaf(fmLeaf8 *leaf, const fmMesh *mesh)
+{
+    fmBox box = fmEmptyBox();
+    for (int32_t f = leaf->firstFace; f < leaf->firstFace + leaf->count; ++f)
+        for (int corner = 0; corner < 3; ++corner)
+            fmBoxAdd(&box, fmFacePoint(mesh, f, corner));
+    OriginOf(&box, leaf->origin);
+    fmVec3 origin = FromFloats(leaf->origin);
+    double farthestSq = 0;
+    for (int lane = 0; lane < FM_LANES; ++lane) {
+        int32_t face = leaf->firstFace + (lane < leaf->count ? lane : leaf->count - 1);
+        for (int corner = 0; corner < 3; ++corner) {
+            fmVec3 p = fmSub(fmFacePoint(mesh, face, corner), origin);
+            leaf->corner[corner][0][lane] = (float)p.x;
+            leaf->corner[corner][1][lane] = (float)p.y;
+            leaf->corner[corner][2][lane] = (float)p.z;
+            farthestSq = fmLarger(farthestSq, fmLengthSq(p));
+        }
+    }
+    leaf->radius = RoundUp(sqrt(farthestSq));
+    return box;
 }
 
 static Subtree FitLeaf(fmLeaf8 *leaf, const fmMesh *mesh)
@@ -163,25 +224,9 @@ static Subtree FitLeaf(fmLeaf8 *leaf, const fmMesh *mesh)
     for (int32_t f = subtree.faces.first; f < subtree.faces.end; ++f)
         fmCloudAdd(&subtree.cloud, fmFacePoint(mesh, f, 0), fmFacePoint(mesh, f, 1),
                    fmFacePoint(mesh, f, 2));
-    OriginOf(&subtree.cloud, leaf->origin);
+    PlaceLeaf(leaf, mesh);
     FitLook(leaf, mesh);
-    leaf->radius = 0;
-    for (int lane = 0; lane < FM_LANES; ++lane) {
-        int32_t face = leaf->firstFace + (lane < leaf->count ? lane : leaf->count - 1);
-        for (int corner = 0; corner < 3; ++corner) {
-            fmVec3 p = fmSub(fmFacePoint(mesh, face, corner), FromFloats(leaf->origin));
-            leaf->corner[corner][0][lane] = (float)p.x;
-            leaf->corner[corner][1][lane] = (float)p.y;
-            leaf->corner[corner][2][lane] = (float)p.z;
-            leaf->radius = fmaxf(leaf->radius, RoundUp(fmLength(p)));
-        }
-    }
     return subtree;
-}
-
-static fmMat3 AxesOf(const fmObb *box)
-{
-    return (fmMat3){{FromFloats(box->axis[0]), FromFloats(box->axis[1]), FromFloats(box->axis[2])}};
 }
 
 static fmObb LaneBox(const fmNode8 *node, int lane)
@@ -196,55 +241,236 @@ static fmObb LaneBox(const fmNode8 *node, int lane)
     return box;
 }
 
-/* The frame of a box about the cloud; for one that had a box before, a good frame near that. */
-static fmMat3 FrameOf(const fmCloud *cloud, const fmObb *before)
-{
-    if (!before)
-        return fmCloudFrame(cloud);
-    fmMat3 axes = AxesOf(before);
-    return fmCloudFrameNear(cloud, &axes);
-}
-
-/* Fits everything under a node, bottom up; only the node's own box is left to its parent. `moved` tells
- * that the boxes had frames before. The recursion is at most FM_TREE_MAX_DEPTH deep. */
-static Subtree FitNode(fmTree *tree, const fmMesh *mesh, int32_t index, bool moved)
+/* Fits everything under a node, bottom up; only the node's own box is left to its parent. The recursion is at
+ * most FM_TREE_MAX_DEPTH deep. */
+static Subtree FitNode(fmTree *tree, const fmMesh *mesh, int32_t index)
 {
     fmNode8 *node = &tree->nodes[index];
     Subtree children[FM_LANES], whole = {fmEmptyCloud(), {INT32_MAX, 0}};
     for (int i = 0; i < node->count; ++i) {
         int32_t child = node->child[i];
         children[i] =
-            child >= 0 ? FitNode(tree, mesh, child, moved) : FitLeaf(&tree->leaves[~child], mesh);
+            child >= 0 ? FitNode(tree, mesh, child) : FitLeaf(&tree->leaves[~child], mesh);
         fmCloudMerge(&whole.cloud, &children[i].cloud);
         FaceRange faces = children[i].faces;
         whole.faces.first = faces.first < whole.faces.first ? faces.first : whole.faces.first;
         whole.faces.end = faces.end > whole.faces.end ? faces.end : whole.faces.end;
     }
-    OriginOf(&whole.cloud, node->origin);
+    fmBox box = fmCloudBox(&whole.cloud);
+    OriginOf(&box, node->origin);
     node->radius = 0;
     for (int i = 0; i < node->count; ++i) {
-        fmObb before = LaneBox(node, i);
-        fmMat3 frame = FrameOf(&children[i].cloud, moved ? &before : NULL);
-        fmObb box = MeasureBox(mesh, children[i].faces, &frame, FromFloats(node->origin));
+        fmMat3 frame = fmCloudFrame(&children[i].cloud);
+        fmObb lane = MeasureBox(mesh, children[i].faces, &frame, FromFloats(node->origin));
+        StoreLane(node, i, &lane);
+    }
+    return whole;
+}
+
+static void FitTree(fmTree *tree, const fmMesh *mesh)
+{
+    Subtree whole = FitNode(tree, mesh, 0);
+    fmMat3 frame = fmCloudFrame(&whole.cloud);
+    tree->root = MeasureBox(mesh, whole.faces, &frame, fmVec(0, 0, 0));
+    tree->size = mesh->size;
+    tree->serial = fmNextSerial();
+    fmSheetsMark(tree, mesh, false);
+}
+
+/* ---- the points moved ---- */
+
+/* A range of leaves, as they lie under one child. */
+typedef struct LeafRange {
+    int32_t first, end;
+} LeafRange;
+
+static LeafRange LeavesUnder(const fmTree *tree, int32_t child)
+{
+    int32_t first = child, last = child;
+    while (first >= 0)
+        first = tree->nodes[first].child[0];
+    while (last >= 0)
+        last = tree->nodes[last].child[tree->nodes[last].count - 1];
+    return (LeafRange){~first, ~last + 1};
+}
+
+/* The normals of all faces round a point lie between these, component by component: wider than they are, but
+ * found for all points in one walk over the faces. */
+typedef struct Round {
+    fmFloat4 lo, hi;
+} Round;
+
+/* Of every point; NULL when memory is out. */
+static Round *BoundNormals(const fmMesh *mesh)
+{
+    Round *round = fmAllocAligned((size_t)mesh->pointCount * sizeof *round, sizeof *round);
+    if (!round)
+        return NULL;
+    for (int32_t p = 0; p < mesh->pointCount; ++p)
+        round[p] = (Round){{1, 1, 1, 1}, {-1, -1, -1, -1}};
+    for (int32_t f = 0; f < mesh->faceCount; ++f) {
+        fmVec3 normal = mesh->normals[f];
+        fmFloat4 n = {(float)normal.x, (float)normal.y, (float)normal.z, 0};
+        for (int corner = 0; corner < 3; ++corner) {
+            Round *at = &round[mesh->faces[f].point[corner]];
+            at->lo = fmMin4(at->lo, n);
+            at->hi = fmMax4(at->hi, n);
+        }
+    }
+    /* beyond a border nothing is known: any direction may be there */
+    for (int32_t e = 0; e < mesh->edgeCount && !mesh->report.closed; ++e)
+        for (int end = 0; end < 2 && mesh->edgeKind[e] == FM_EDGE_BORDER; ++end)
+            round[mesh->edges[e].point[end]] = (Round){{-1, -1, -1, -1}, {1, 1, 1, 1}};
+    return round;
+}
+
+/* The cone of a leaf from these bounds; none without them. */
+static void RefitLook(fmLeaf8 *leaf, const fmMesh *mesh, const Round *round)
+{
+    fmVec3 unit;
+    if (!AimLook(leaf, mesh, &unit) || !round)
+        return;
+    fmFloat4 axis = {(float)unit.x, (float)unit.y, (float)unit.z, 0};
+    float least = 1;
+    for (int32_t f = leaf->firstFace; f < leaf->firstFace + leaf->count; ++f)
+        for (int corner = 0; corner < 3; ++corner) {
+            const Round *at = &round[mesh->faces[f].point[corner]];
+            fmFloat4 along = fmMin4(axis * at->lo, axis * at->hi);
+            least = fmMin1(least, along[0] + along[1] + along[2]);
+        }
+    OpenLook(leaf, least);
+}
+
+/* Three corners that stand for a part of the surface: of the first, the middle and the last of its leaves. */
+typedef struct Mark {
+    fmVec3 corner[3];
+} Mark;
+
+static fmVec3 LeafCorner(const fmLeaf8 *leaf, int lane, int corner)
+{
+    fmVec3 p = fmVec(leaf->corner[corner][0][lane], leaf->corner[corner][1][lane],
+                     leaf->corner[corner][2][lane]);
+    return fmAdd(p, FromFloats(leaf->origin));
+}
+
+/* Of a single leaf those of its middle face. */
+static Mark MarkOf(const fmTree *tree, LeafRange leaves)
+{
+    Mark mark;
+    for (int i = 0; i < 3; ++i) {
+        const fmLeaf8 *leaf = &tree->leaves[leaves.first + (leaves.end - 1 - leaves.first) * i / 2];
+        mark.corner[i] = LeafCorner(leaf, leaf->count / 2, i);
+    }
+    return mark;
+}
+
+/* A frame fixed to the three corners; false when they are too near to a line to have one. */
+static bool MarkFrame(const Mark *mark, fmMat3 *frame)
+{
+    fmVec3 ab = fmSub(mark->corner[1], mark->corner[0]), ac = fmSub(mark->corner[2], mark->corner[0]);
+    fmVec3 across = fmCross(ab, ac);
+    if (!(fmLengthSq(across) > THIN_MARK * THIN_MARK * fmLengthSq(ab) * fmLengthSq(ac)))
+        return false;
+    fmVec3 x = fmScale(ab, 1 / fmLength(ab)), z = fmScale(across, 1 / fmLength(across));
+    *frame = (fmMat3){{x, fmCross(z, x), z}};
+    return true;
+}
+
+/* The axes of a box turned as the mark has turned; as they were where it does not tell. */
+static fmMat3 TurnAxes(const float axis[3][3], const Mark *before, const Mark *now)
+{
+    fmMat3 axes = {{FromFloats(axis[0]), FromFloats(axis[1]), FromFloats(axis[2])}}, from, to;
+    if (!MarkFrame(before, &from) || !MarkFrame(now, &to))
+        return axes;
+    for (int i = 0; i < 3; ++i)
+        axes.row[i] = fmUnrotate(&to, fmRotate(&from, axes.row[i]));
+    return fmCleanFrame(&axes);
+}
+
+/* The interval of the corners of a leaf along an axis, from the leaf's origin; no less. */
+static void LeafInterval(const fmLeaf8 *leaf, const float axis[3], double *lo, double *hi)
+{
+    fmFloat4 least = {INFINITY, INFINITY, INFINITY, INFINITY}, most = -least;
+    for (int corner = 0; corner < 3; ++corner)
+        for (int lane = 0; lane < FM_LANES; lane += 4) {
+            fmFloat4 s = fmLoad4(&leaf->corner[corner][0][lane]) * axis[0] +
+                         fmLoad4(&leaf->corner[corner][1][lane]) * axis[1] +
+                         fmLoad4(&leaf->corner[corner][2][lane]) * axis[2];
+            least = fmMin4(least, s);
+            most = fmMax4(most, s);
+        }
+    double slack = CORNER_ROUND * (double)leaf->radius;
+    *lo = fmMin1(fmMin1(least[0], least[1]), fmMin1(least[2], least[3])) - slack;
+    *hi = fmMax1(fmMax1(most[0], most[1]), fmMax1(most[2], most[3])) + slack;
+}
+
+/* The box of the leaves' corners along the axes. */
+static fmObb MeasureLeaves(const fmTree *tree, LeafRange leaves, const fmMat3 *frame, fmVec3 origin)
+{
+    fmObb box;
+    double lo[3] = {DBL_MAX, DBL_MAX, DBL_MAX}, hi[3] = {-DBL_MAX, -DBL_MAX, -DBL_MAX};
+    RoundAxes(frame, &box);
+    for (const fmLeaf8 *leaf = tree->leaves + leaves.first; leaf < tree->leaves + leaves.end;
+         ++leaf) {
+        fmVec3 from = fmSub(FromFloats(leaf->origin), origin);
+        for (int i = 0; i < 3; ++i) {
+            double least, most, at = fmDot(FromFloats(box.axis[i]), from);
+            LeafInterval(leaf, box.axis[i], &least, &most);
+            lo[i] = fmSmaller(lo[i], at + least);
+            hi[i] = fmLarger(hi[i], at + most);
+        }
+    }
+    CloseBox(&box, lo, hi, tree->size);
+    return box;
+}
+
+/* Everything under a node follows the points; returns their box. The recursion is as deep as in FitNode. */
+static fmBox RefitNode(fmTree *tree, const fmMesh *mesh, const Round *round, int32_t index)
+{
+    fmNode8 *node = &tree->nodes[index];
+    LeafRange leaves[FM_LANES];
+    Mark before[FM_LANES];
+    fmBox whole = fmEmptyBox();
+    for (int i = 0; i < node->count; ++i) {
+        int32_t child = node->child[i];
+        leaves[i] = LeavesUnder(tree, child);
+        before[i] = MarkOf(tree, leaves[i]);
+        fmBox box;
+        if (child >= 0) {
+            box = RefitNode(tree, mesh, round, child);
+        } else {
+            box = PlaceLeaf(&tree->leaves[~child], mesh);
+            RefitLook(&tree->leaves[~child], mesh, round);
+        }
+        fmBoxAdd(&whole, box.lo);
+        fmBoxAdd(&whole, box.hi);
+    }
+    OriginOf(&whole, node->origin);
+    node->radius = 0;
+    for (int i = 0; i < node->count; ++i) {
+        fmObb old = LaneBox(node, i);
+        Mark now = MarkOf(tree, leaves[i]);
+        fmMat3 frame = TurnAxes((const float(*)[3])old.axis, &before[i], &now);
+        fmObb box = MeasureLeaves(tree, leaves[i], &frame, FromFloats(node->origin));
         StoreLane(node, i, &box);
     }
     return whole;
 }
 
-static void FitTree(fmTree *tree, const fmMesh *mesh, bool moved)
-{
-    assert(tree->faceCount == mesh->faceCount);
-    tree->size = mesh->size;
-    tree->serial = fmNextSerial();
-    Subtree whole = FitNode(tree, mesh, 0, moved);
-    fmMat3 frame = FrameOf(&whole.cloud, moved ? &tree->root : NULL);
-    tree->root = MeasureBox(mesh, whole.faces, &frame, fmVec(0, 0, 0));
-    fmSheetsMark(tree, mesh);
-}
-
 void fmTreeRefit(fmTree *tree, const fmMesh *mesh)
 {
-    FitTree(tree, mesh, true);
+    assert(tree->faceCount == mesh->faceCount);
+    LeafRange all = {0, tree->leafCount};
+    Mark before = MarkOf(tree, all);
+    Round *round = BoundNormals(mesh);
+    tree->size = mesh->size;
+    RefitNode(tree, mesh, round, 0);
+    fmFreeAligned(round);
+    Mark now = MarkOf(tree, all);
+    fmMat3 frame = TurnAxes((const float(*)[3])tree->root.axis, &before, &now);
+    tree->root = MeasureLeaves(tree, all, &frame, fmVec(0, 0, 0));
+    tree->serial = fmNextSerial();
+    fmSheetsMark(tree, mesh, true);
 }
 
 /* Nodes and leaves with links and face ranges, boxes still to come. */
@@ -304,7 +530,7 @@ int fmTreeBuild(fmTree *tree, fmMesh *mesh, fmSplitRule rule, int leafSize)
         fmTreeFree(&built);
         return status;
     }
-    FitTree(&built, mesh, false);
+    FitTree(&built, mesh);
     *tree = built;
     return dFastMeshOk;
 }

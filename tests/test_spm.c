@@ -2,6 +2,7 @@
  * most of what does not. */
 #include "fm_spm.h"
 #include "fm_spmroot.h"
+#include "fm_support.h"
 #include "papers.h"
 
 #include <fastmesh/fastmesh.h>
@@ -206,6 +207,31 @@ static void theorem_never_errs(void)
     }
 }
 
+/* The search through the tree ends where looking at every point does. */
+static void tree_reaches_as_far_as_the_points(void)
+{
+    uint64_t seed = 5;
+    for (size_t m = 0; m < FM_COUNT_OF(kMeshes); ++m) {
+        TestMesh source = kMeshes[m].make();
+        fmMesh mesh = TestMeshCook(&source);
+        fmTree tree;
+        CU_ASSERT_FATAL(fmTreeBuild(&tree, &mesh, FM_SPLIT_SAH, FM_LANES) == dFastMeshOk);
+        int32_t point = 0;
+        for (int i = 0; i < 3000; ++i) {
+            fmVec3 d = i % 10 ? fmScale(RandomUnit(&seed), pow(10, i % 7 - 3))
+                              : fmVec(i / 10 % 3 - 1, i / 30 % 3 - 1, i / 90 % 2 ? 1 : -1);
+            double most = -DBL_MAX;
+            for (int32_t p = 0; p < mesh.pointCount; ++p)
+                most = fmax(most, fmDot(d, mesh.points[p]));
+            FM_CHECK_ROW(kMeshes[m].name, fmTreeSupport(&tree, &mesh, d, &point) == most);
+            FM_CHECK_ROW(kMeshes[m].name, fmDot(d, mesh.points[point]) == most);
+        }
+        fmTreeFree(&tree);
+        fmMeshFree(&mesh);
+        TestMeshFree(&source);
+    }
+}
+
 /* The interpolated support is never below the true one, in any direction, and not far above it. */
 static void root_table_is_a_bound(void)
 {
@@ -287,6 +313,7 @@ int main(void)
         {"planes look the way asked", planes_look_the_way_asked},
         {"bad arguments are refused", bad_arguments_are_refused},
         {"the theorem never errs", theorem_never_errs},
+        {"the tree reaches as far as the points", tree_reaches_as_far_as_the_points},
         {"the root table is a bound", root_table_is_a_bound},
         {"root tables never err", root_tables_never_err},
     };

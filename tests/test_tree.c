@@ -865,6 +865,49 @@ static void refit_follows_the_points(void)
     FreeShape(&b);
 }
 
+/* Half the area of all boxes. */
+static double BoxArea(const fmTree *tree)
+{
+    double area = 0;
+    for (int32_t n = 0; n < tree->nodeCount; ++n)
+        for (int i = 0; i < tree->nodes[n].count; ++i) {
+            const float(*half)[FM_LANES] = (const float(*)[FM_LANES])tree->nodes[n].half;
+            area += 4 * ((double)half[0][i] * half[1][i] + (double)half[1][i] * half[2][i] +
+                         (double)half[2][i] * half[0][i]);
+        }
+    return area;
+}
+
+/* A surface that turns takes its boxes along, step by step; boxes that kept their axes would grow by half. And
+ * back where it was, so are they. */
+static void refit_turns_the_boxes(void)
+{
+    Shape a = ScaledShape(Torus, 1);
+    double before = BoxArea(&a.tree), turned = 0;
+    fmVec3 *points = malloc((size_t)a.mesh.pointCount * sizeof *points);
+    memcpy(points, a.mesh.points, (size_t)a.mesh.pointCount * sizeof *points);
+    for (int step = 1; step <= 20; ++step) {
+        double angle = step <= 10 ? 0.08 * step : 0.08 * (20 - step);
+        fmVec3 axis = fmNormalize(fmVec(1, 2, 3)), u = fmAnyTangent(axis), v = fmCross(axis, u);
+        for (int32_t i = 0; i < a.mesh.pointCount; ++i) {
+            double x = fmDot(u, points[i]), y = fmDot(v, points[i]);
+            fmVec3 across = fmAdd(fmScale(u, x * cos(angle) - y * sin(angle)),
+                                  fmScale(v, x * sin(angle) + y * cos(angle)));
+            a.mesh.points[i] = fmAddScaled(across, axis, fmDot(axis, points[i]));
+        }
+        fmTreeRefit(&a.tree, &a.mesh);
+        CU_ASSERT_PTR_NULL(fmTreeValidate(&a.tree, &a.mesh));
+        if (step == 10)
+            turned = BoxArea(&a.tree);
+    }
+    printf("[area of the boxes turned %.4f, back %.4f] ", turned / before,
+           BoxArea(&a.tree) / before);
+    CU_ASSERT(turned < 1.02 * before);
+    CU_ASSERT(BoxArea(&a.tree) < 1.001 * before);
+    free(points);
+    FreeShape(&a);
+}
+
 /* ODE's allocator with a counter: the allocation whose turn it is fails, and what is open is
  * counted. */
 static int allocationsLeft, blocksOpen;
@@ -982,6 +1025,7 @@ int main(void)
         {"large and lopsided", large_and_lopsided},
         {"bad arguments change nothing", bad_arguments_change_nothing},
         {"refit follows the points", refit_follows_the_points},
+        {"refit turns the boxes", refit_turns_the_boxes},
         {"failed allocations leave nothing", failed_allocations_leave_nothing},
         {"split rules compared", split_rules_compared},
     };
