@@ -2,6 +2,7 @@
  * touch, contacts that lie in the overlap and are no deeper than it, and ways out that are as short. */
 #include "fm_meshmesh.h"
 #include "bodies.h"
+#include "scene_families.h"
 #include "testing.h"
 
 #include <string.h>
@@ -17,7 +18,7 @@ typedef struct Shape {
 } Shape;
 
 typedef struct Shapes {
-    Shape items[8];
+    Shape items[16];
     int count;
 } Shapes;
 
@@ -41,6 +42,13 @@ static Shapes MakeShapes(void)
     AddShape(&shapes, "star", mesh);
     AddShape(&shapes, "torus", TestMeshTorus(1, 0.3, 128, 64));
     AddShape(&shapes, "box", TestMeshBox(1, 0.7, 0.5, 28));
+    for (int f = 0; f < SceneFamilyCount; ++f) {
+        SceneMesh made = SceneFamilyMesh((SceneFamily)f, 12000);
+        mesh = TestMeshCopy((const double(*)[3])made.vertices, made.vertexCount, (const int(*)[3])made.indices,
+                            made.triangleCount);
+        SceneMeshFree(&made);
+        AddShape(&shapes, SceneFamilyName((SceneFamily)f), mesh);
+    }
     static const char *const files[] = {"armadillo", "bunny", "dragon_clean"};
     for (size_t i = 0; i < FM_COUNT_OF(files); ++i) {
         char path[64];
@@ -143,7 +151,7 @@ static void deep_overlaps(void)
     Shapes shapes = MakeShapes();
     uint64_t seed = 5;
     int touching = 0, deep = 0, notInOverlap[2] = {0}, contactCount[2] = {0}, pushes[2] = {0}, stuck[2] = {0};
-    int placements = 300 * shapes.count;
+    int placements = 200 * shapes.count;
     double way[2] = {0}, depth[2] = {0}, micros[2] = {0}, turned = 0;
     for (int i = 0; i < placements; ++i) {
         const Shape *a = &shapes.items[TestRandomBits(&seed) % (uint64_t)shapes.count];
