@@ -7,6 +7,8 @@
 #include "fm_meshpair.h"
 #include "fm_partners.h"
 #include "fm_plane.h"
+#include "fm_pool.h"
+#include "fm_space.h"
 #include "fm_stats.h"
 
 #include <pthread.h>
@@ -42,6 +44,7 @@ static fmPartnerCollider *const partners[dFirstUserClass] = {
 static void (*const releasers[])(void) = {
     fmPartnerReleaseScratch, fmMeshMeshReleaseScratch, fmMeshPairReleaseScratch,
     fmPlaneReleaseScratch,   fmPartnersReleaseScratch, fmCullReleaseScratch,
+    fmSpaceReleaseScratch,
 };
 
 static void releaseThreadScratch(void)
@@ -69,8 +72,10 @@ static void makeThreadKey(void)
     threadKeyMade = pthread_key_create(&threadKey, endThread) == 0;
 }
 
-static void noteThread(void)
+void fmNoteThread(void)
 {
+    if (threadKnown)
+        return;
     threadKnown = true;
     pthread_once(&threadKeyOnce, makeThreadKey);
     if (threadKeyMade)
@@ -81,7 +86,7 @@ static void noteThread(void)
 static int collide(dGeomID o1, dGeomID o2, int flags, dContactGeom *contacts, int skip)
 {
     if (!threadKnown)
-        noteThread();
+        fmNoteThread();
     int partner = dGeomGetClass(o2);
     fmPartnerCollider *collider = partner >= dFirstUserClass ? fmCollideMeshes : partners[partner];
     return collider ? collider(o1, o2, flags, contacts, skip) : 0;
@@ -380,6 +385,7 @@ void dCloseFastMesh(void)
     if (initCount > 0)
         initCount -= 1;
     if (initCount == 0 && started) {
+        fmPoolEnd(); /* the threads' scratch memory goes with them */
         fmPairMemoryClear();
         releaseThreadScratch();
         stop();

@@ -25,4 +25,7 @@ typedef struct fmGeom {
 /* NULL when g is NULL or of another class. */
 fmGeom *fmGeomOf(dGeomID g);
 
+/* Sees to it that what the modules keep for the calling thread goes when the thread ends. */
+void fmNoteThread(void);
+
 #endif

@@ -6,4 +6,7 @@
 
 extern _Thread_local dFastMeshStats fmStats;
 
+/* Adds what another thread counted. */
+void fmStatsAdd(const dFastMeshStats *counted);
+
 #endif

@@ -54,8 +54,8 @@ FASTMESH_API const char *dFastMeshStatusText(int status);
  * status; fails with dFastMeshErrorClasses when other libraries took all four user classes. */
 FASTMESH_API int dInitFastMesh(void);
 
-/* Ends what one dInitFastMesh began; the last gives ODE's reference back and frees this thread's
- * scratch memory. Geoms and data made before remain the caller's to destroy and still work as long
+/* Ends what one dInitFastMesh began; the last gives ODE's reference back, frees this thread's
+ * scratch memory and ends the threads of dFastMeshSpaceCollide. Geoms and data made before remain the caller's to destroy and still work as long
  * as ODE does. */
 FASTMESH_API void dCloseFastMesh(void);
 
@@ -351,6 +351,52 @@ FASTMESH_API int dMassSetFastMeshTotal(dMass *m, dReal total_mass, dGeomID g);
 #define dMassSetTrimesh(m, density, g) dMassSetFastMesh(m, density, g)
 #define dMassSetTrimeshTotal(m, total_mass, g) dMassSetFastMeshTotal(m, total_mass, g)
 #endif
+
+/* ---- Collisions on several threads ------------------------------------------------------------ */
+
+/* Contacts of a pair at most where no filter says otherwise. */
+enum { dFastMeshPairContacts = 32 };
+
+/* Asked for every near pair before any is collided. Returns dCollide's flags: a limit of contacts, perhaps
+ * with CONTACTS_UNIMPORTANT; 0 leaves the pair out. */
+typedef int dFastMeshPairFilter(void *data, dGeomID o1, dGeomID o2);
+
+/* Told of every pair that touches, when all are collided. contacts[0 .. count - 1] are what dCollide(o1, o2)
+ * returns, deepest first where a FastMesh takes part; they are gone when the callback returns. */
+typedef void dFastMeshPairCallback(void *data, dGeomID o1, dGeomID o2, const dContactGeom *contacts,
+                                   int count);
+
+/**
+ * @brief dSpaceCollide with dCollide on each of its pairs, on several threads.
+ *
+ * The pairs of the space are collected, then collided, then handed back in the order in which the space
+ * found them: contacts and order are the same, bit for bit, for every number of threads. Both callbacks, and
+ * those of triangles, are called on the calling thread. They may not move, change or destroy geoms except
+ * in the pair callback, where anything goes but destroying a geom that is still to be told of.
+ *
+ * Spaces within the space are collided with its geoms and with each other, and each within itself once,
+ * after the pairs of the space it is in. (ODE does not tell what a quadtree space holds: spaces within one
+ * are not collided within themselves.)
+ *
+ * Other threads get pairs of a FastMesh with another, a plane, sphere, box, capsule, cylinder or ray, neither
+ * with callbacks for triangles. All other pairs are collided by the calling thread meanwhile. The threads
+ * are made when first wanted, sleep between calls and end with the last dCloseFastMesh. When another thread's
+ * call has them, this one does without. Allocates nothing once it is warm.
+ *
+ * What the threads count is added to the statistics of the calling one.
+ *
+ * @param space    whose pairs to collide, as with dSpaceCollide
+ * @param data     for the callbacks
+ * @param filter   NULL: dFastMeshPairContacts for all pairs but those whose bodies a joint other than a
+ *                 contact joins
+ * @param callback not NULL; must return, and must not call this function again
+ * @param threads  at work at once, the calling one included, of which 64 at most are used; 1: the calling
+ *                 one alone; 0: as many as there are processors for this process
+ * @returns dFastMeshOk; dFastMeshErrorArgument; dFastMeshErrorState when called from a callback of itself;
+ *          dFastMeshErrorMemory when there is no room for all pairs and contacts: then no pair is told of
+ */
+FASTMESH_API int dFastMeshSpaceCollide(dSpaceID space, void *data, dFastMeshPairFilter *filter,
+                                       dFastMeshPairCallback *callback, int threads);
 
 /* ---- Statistics ------------------------------------------------------------------------------ */
 
