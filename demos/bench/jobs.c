@@ -36,6 +36,7 @@ const BenchJob kBenchJobs[] = {
     {"scene-plane", "the pile on the plane as a whole", JobScene, PLANE},
     {"scene-torus", "the fall on the torus as a whole", JobScene, TORUS},
     {"coherence", "a pile on the plane with and without memory of its pairs", JobMemoryOfPairs, 0},
+    {"threads", "the collisions of a pile on the plane on several threads", JobThreads, 0},
     {"sphere", "a mesh and spheres: up to 32 contacts", JobPartner, PartnerSphere},
     {"box", "a mesh and boxes: up to 32 contacts", JobPartner, PartnerBox},
     {"capsule", "a mesh and capsules: up to 32 contacts", JobPartner, PartnerCapsule},

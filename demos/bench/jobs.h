@@ -50,6 +50,9 @@ void JobMemory(const BenchOptions *options, int variant, BenchResult *result);
 /* files.c; the variant is a MeshSetKind */
 void JobLoad(const BenchOptions *options, int variant, BenchResult *result);
 
+/* threads.c */
+void JobThreads(const BenchOptions *options, int variant, BenchResult *result);
+
 /* growth.c; the variant is 0 for touching or not, else the limit of contacts */
 void JobGrowth(const BenchOptions *options, int variant, BenchResult *result);
 
