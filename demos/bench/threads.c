@@ -70,6 +70,7 @@ static bool Same(const Found *found)
 
 typedef struct Times {
     double *wall[MOST_WAYS], *work[MOST_WAYS]; /* ms; work is the calling thread's */
+    double broad; /* ms, over all rounds: finding the near pairs, one by one */
     int rounds, differing;
 } Times;
 
@@ -90,6 +91,8 @@ static void TimeRound(const Ways *ways, Found *found, uint64_t *seed, Times *tim
             dFastMeshSpaceCollide(found->world->space, found, Filter, Take, ways->threads[way]);
         times->work[way][times->rounds] = 1e3 * (SceneWorkClock() - work);
         times->wall[way][times->rounds] = 1e3 * (SceneClock() - wall);
+        if (ways->threads[way] == 0)
+            times->broad += 1e3 * found->world->last.broadSeconds;
         SceneWorldStep(found->world);
         times->differing += ways->threads[way] > 0 && !Same(found);
     }
@@ -115,6 +118,8 @@ static void Note(const Ways *ways, const Times *times, BenchResult *result)
     for (int i = 2; i < ways->count; ++i)
         BenchNote(result, "times", Ratio(times->wall[1], times->wall[i], times->rounds),
                   "faster on %d threads than on one", ways->threads[i]);
+    BenchNote(result, "ms", times->broad / times->rounds,
+              "finding the near pairs, which one thread does in any case");
     for (int i = 0; i < ways->count; ++i) { /* sorts them, so it comes last */
         double ms = MeasureQuantile(times->wall[i], times->rounds, 0.5);
         if (ways->threads[i] == 0)
