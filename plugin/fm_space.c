@@ -39,7 +39,7 @@ typedef struct Collection {
     dFastMeshPairFilter *filter;
     fmArray pairs; /* Pair */
     int pairCount;
-    fmArray own, shared; /* int32_t: pairs of the calling thread, pairs for all */
+    fmArray own, shared; /* int32_t: pairs of these turns */
     int ownCount, sharedCount;
     bool noRoom; /* a pair was lost for want of memory */
     int batch;
@@ -81,6 +81,19 @@ static Collection *takeCollection(void)
     return c;
 }
 
+/* Without memory for the contacts the pair stays as it is. */
+static void collidePair(Seat *seat, int seatNumber, Pair *pair)
+{
+    size_t most = (size_t)fmContactLimit(pair->flags);
+    if (!fmArrayReserve(&seat->contacts, (seat->used + most) * sizeof(dContactGeom)))
+        return;
+    pair->seat = seatNumber;
+    pair->first = seat->used;
+    pair->count = dCollide(pair->o1, pair->o2, pair->flags,
+                           (dContactGeom *)seat->contacts.items + seat->used, sizeof(dContactGeom));
+    seat->used += (size_t)pair->count;
+}
+
 /* ---- which pairs, and for whom --------------------------------------------------------------- */
 
 static int defaultFlags(dGeomID o1, dGeomID o2)
@@ -95,18 +108,24 @@ static bool hasCallbacks(const fmGeom *geom)
     return geom->callback || geom->arrayCallback || geom->rayCallback;
 }
 
-/* May any thread collide the two? Our own code with classes that ODE only reads: not those that ODE asks
- * callbacks for or keeps buffers in (heightfields, stock trimeshes, transforms), nor convexes, whose shape
- * ODE is asked for by colliding them. */
-static bool isForAll(dGeomID o1, dGeomID o2)
+/* Who collides a pair. */
+typedef enum Turn {
+    AtOnce, /* the calling thread, before the others begin: ODE's colliders, of which that of heightfields
+               moves the other geom while it works */
+    Own, /* the calling thread while the others work: our own code, which moves nothing, but calls the
+               user back or asks ODE for the shape of a partner by colliding it */
+    Shared /* any thread: our own code with geoms that it only reads */
+} Turn;
+
+static Turn turnOf(dGeomID o1, dGeomID o2)
 {
     const fmGeom *mesh1 = fmGeomOf(o1), *mesh2 = fmGeomOf(o2);
     if (!mesh1 && !mesh2)
-        return false;
+        return AtOnce;
     if ((mesh1 && hasCallbacks(mesh1)) || (mesh2 && hasCallbacks(mesh2)))
-        return false;
+        return Own;
     if (mesh1 && mesh2)
-        return true;
+        return Shared;
     switch (dGeomGetClass(mesh1 ? o2 : o1)) {
     case dSphereClass:
     case dBoxClass:
@@ -114,9 +133,13 @@ static bool isForAll(dGeomID o1, dGeomID o2)
     case dCylinderClass:
     case dPlaneClass:
     case dRayClass:
-        return true;
-    default:
-        return false;
+        return Shared;
+    case dConvexClass:
+    case dTriMeshClass:
+    case dHeightfieldClass:
+        return Own;
+    default: /* transforms: ODE's collider */
+        return AtOnce;
     }
 }
 
@@ -138,16 +161,19 @@ static bool appendIndex(fmArray *array, int *count, int index)
 
 static bool appendPair(Collection *c, dGeomID o1, dGeomID o2, int flags)
 {
-    bool forAll = isForAll(o1, o2);
+    Turn turn = turnOf(o1, o2);
     if (!fmArrayReserve(&c->pairs, ((size_t)c->pairCount + 1) * sizeof(Pair)) ||
-        !(forAll ? appendIndex(&c->shared, &c->sharedCount, c->pairCount)
-                 : appendIndex(&c->own, &c->ownCount, c->pairCount)))
+        (turn == Own && !appendIndex(&c->own, &c->ownCount, c->pairCount)) ||
+        (turn == Shared && !appendIndex(&c->shared, &c->sharedCount, c->pairCount)))
         return false;
-    if (forAll) {
+    Pair *pair = (Pair *)c->pairs.items + c->pairCount++;
+    *pair = (Pair){o1, o2, flags, NOT_COLLIDED, 0, 0};
+    if (turn == AtOnce) {
+        collidePair(&c->seats[0], 0, pair);
+    } else if (turn == Shared) {
         settlePose(o1);
         settlePose(o2);
     }
-    ((Pair *)c->pairs.items)[c->pairCount++] = (Pair){o1, o2, flags, NOT_COLLIDED, 0, 0};
     return true;
 }
 
@@ -178,19 +204,6 @@ static void collect(Collection *c, dSpaceID space)
 }
 
 /* ---- colliding -------------------------------------------------------------------------------- */
-
-/* Without memory for the contacts the pair stays as it is. */
-static void collidePair(Seat *seat, int seatNumber, Pair *pair)
-{
-    size_t most = (size_t)fmContactLimit(pair->flags);
-    if (!fmArrayReserve(&seat->contacts, (seat->used + most) * sizeof(dContactGeom)))
-        return;
-    pair->seat = seatNumber;
-    pair->first = seat->used;
-    pair->count = dCollide(pair->o1, pair->o2, pair->flags,
-                           (dContactGeom *)seat->contacts.items + seat->used, sizeof(dContactGeom));
-    seat->used += (size_t)pair->count;
-}
 
 static void collideShared(Collection *c, int seat)
 {
@@ -226,10 +239,6 @@ static void collideSome(void *context, int seat)
 static bool collideAll(Collection *c, int threads)
 {
     int useful = c->sharedCount + (c->ownCount > 0), seats = threads < useful ? threads : useful;
-    for (int i = 0; i < FM_POOL_MOST; ++i) {
-        c->seats[i].used = 0;
-        c->seats[i].stats = (dFastMeshStats){0};
-    }
     c->batch = c->sharedCount / (BATCHES_PER_THREAD * (seats > 0 ? seats : 1));
     c->batch = c->batch < 1 ? 1 : c->batch > BATCH_MOST ? BATCH_MOST : c->batch;
     atomic_store_explicit(&c->next, 0, memory_order_relaxed);
@@ -265,6 +274,10 @@ static int collideSpace(Collection *c, dSpaceID space, dFastMeshPairCallback *ca
 {
     c->pairCount = c->ownCount = c->sharedCount = 0;
     c->noRoom = false;
+    for (int i = 0; i < FM_POOL_MOST; ++i) {
+        c->seats[i].used = 0;
+        c->seats[i].stats = (dFastMeshStats){0};
+    }
     collect(c, space);
     if (c->noRoom || !collideAll(c, threads))
         return dFastMeshErrorMemory;

@@ -60,9 +60,13 @@ static void SomeTriangles(dGeomID mesh, dGeomID other, const int *triangles, int
     atomic_fetch_add(&triangleCalls, 1);
 }
 
+static bool slowHills; /* so that others have time to look at what ODE moves meanwhile */
+
 static dReal Hills(void *data, int x, int z)
 {
     (void)data;
+    if (slowHills)
+        usleep(20);
     return 0.3 * ((x * 7 + z * 3) % 5) - 3;
 }
 
@@ -178,6 +182,13 @@ static void AddStock(Pile *pile)
     dGeomSetRotation(field, up);
 }
 
+static void FreeStock(Pile *pile)
+{
+    dGeomTriMeshDataDestroy(pile->stock);
+    dGeomHeightfieldDataDestroy(pile->field);
+    TestMeshFree(&pile->stockMesh);
+}
+
 static Pile MakePile(uint64_t seed, int kinds)
 {
     Pile pile = {.seed = seed};
@@ -223,11 +234,8 @@ static void FreePile(Pile *pile)
     dWorldDestroy(pile->world);
     for (int i = 0; i < 3; ++i)
         dGeomFastMeshDataDestroy(pile->data[i]);
-    if (pile->stock) {
-        dGeomTriMeshDataDestroy(pile->stock);
-        dGeomHeightfieldDataDestroy(pile->field);
-        TestMeshFree(&pile->stockMesh);
-    }
+    if (pile->stock)
+        FreeStock(pile);
 }
 
 /* ---- what was told, in order ------------------------------------------------------------------ */
@@ -374,6 +382,40 @@ static void as_one_by_one(void)
         FreePile(&pile);
     }
     CU_ASSERT(strangers == 0);
+}
+
+/* ODE's heightfield moves the other geom to its own frame while it looks at it: meanwhile nobody else may
+ * read where that is. */
+static void partners_that_ode_moves(void)
+{
+    Pile pile = {.space = dSimpleSpaceCreate(0)};
+    pile.inner = dSimpleSpaceCreate(pile.space); /* stay empty */
+    pile.innermost = dSimpleSpaceCreate(pile.inner);
+    AddStock(&pile);
+    TestMesh torus = TestMeshTorus(0.5, 0.2, 16, 8);
+    dFastMeshDataID data = TestData(&torus);
+    for (int i = 0; i < 36; ++i) {
+        dGeomID mesh = dCreateFastMesh(pile.space, data, NULL, NULL, NULL);
+        dGeomID ball = dCreateSphere(pile.space, 0.5);
+        dGeomSetPosition(mesh, i % 6 - 2.5, i / 6 - 2.5, -1.8);
+        dGeomSetPosition(ball, i % 6 - 2.3, i / 6 - 2.4, -2);
+    }
+    Record plain = {.flags = SameForAll}, record = plain;
+    caller = pthread_self();
+    CollidePlainly(&pile, &plain);
+    CU_ASSERT(plain.pairs > 100);
+    slowHills = true;
+    for (int i = 0; i < 3; ++i) {
+        CU_ASSERT(Collide(&pile, &record, 4) == dFastMeshOk);
+        CU_ASSERT(SameRecord(&plain, &record));
+    }
+    slowHills = false;
+    free(plain.told);
+    free(record.told);
+    dSpaceDestroy(pile.space);
+    dGeomFastMeshDataDestroy(data);
+    TestMeshFree(&torus);
+    FreeStock(&pile);
 }
 
 static int Joined(dGeomID o1, dGeomID o2)
@@ -818,6 +860,7 @@ int main(void)
     static const TestRow tests[] = {
         {"every seat is taken once", every_seat_is_taken_once},
         {"as one by one", as_one_by_one},
+        {"partners that ODE moves", partners_that_ode_moves},
         {"the filter decides", the_filter_decides},
         {"nothing to collide", nothing_to_collide},
         {"not within itself", not_within_itself},

@@ -357,7 +357,7 @@ FASTMESH_API int dMassSetFastMeshTotal(dMass *m, dReal total_mass, dGeomID g);
 /* Contacts of a pair at most where no filter says otherwise. */
 enum { dFastMeshPairContacts = 32 };
 
-/* Asked for every near pair before any is collided. Returns dCollide's flags: a limit of contacts, perhaps
+/* Asked for every near pair before it is collided. Returns dCollide's flags: a limit of contacts, perhaps
  * with CONTACTS_UNIMPORTANT; 0 leaves the pair out. */
 typedef int dFastMeshPairFilter(void *data, dGeomID o1, dGeomID o2);
 
@@ -379,9 +379,10 @@ typedef void dFastMeshPairCallback(void *data, dGeomID o1, dGeomID o2, const dCo
  * are not collided within themselves.)
  *
  * Other threads get pairs of a FastMesh with another, a plane, sphere, box, capsule, cylinder or ray, neither
- * with callbacks for triangles. All other pairs are collided by the calling thread meanwhile. The threads
- * are made when first wanted, sleep between calls and end with the last dCloseFastMesh. When another thread's
- * call has them, this one does without. Allocates nothing once it is warm.
+ * with callbacks for triangles. Those with other partners or with callbacks the calling thread collides
+ * meanwhile; pairs without a FastMesh as soon as they are found. The threads are made when first wanted,
+ * sleep between calls and end with the last dCloseFastMesh. When another thread's call has them, this one
+ * does without. Allocates nothing once it is warm.
  *
  * What the threads count is added to the statistics of the calling one.
  *
