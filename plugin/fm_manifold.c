@@ -303,8 +303,8 @@ static void AddRidge(Patch *patch, int side, int32_t e)
 {
     const fmMesh *mesh = patch->contour->mesh[side];
     bool sharp = mesh->edgeCos[e] < FM_SHARP_COS;
-    if (mesh->edgeKind[e] != FM_EDGE_CONVEX || !(sharp || patch->fewPoints) ||
-        patch->ridgeCount[side] == FM_MAX_RIDGES)
+    if (!(sharp || patch->fewPoints) || patch->ridgeCount[side] == FM_MAX_RIDGES ||
+        mesh->edgeKind[e] != FM_EDGE_CONVEX)
         return;
     for (int i = patch->ridgeCount[side] - 1; i >= 0; --i)
         if (patch->ridges[side][i].edge == e)
@@ -547,10 +547,13 @@ static int GatherSeenFaces(const Patch *patch, int side, fmArray *array)
     if (!fmArrayReserve(array, (size_t)range.count * sizeof(SeenFace)))
         return -1;
     SeenFace *out = array->items;
+    const int32_t *faces = FM_ITEMS(int32_t, patch->contour->faces) + range.first;
     int count = 0;
+    /* nobody has asked for the normals yet */
     for (int32_t i = 0; i < range.count; ++i)
-        if (SeeFace(&patch->view, side, FM_ITEMS(int32_t, patch->contour->faces)[range.first + i], &out[count]))
-            ++count;
+        __builtin_prefetch(&patch->contour->mesh[side]->normals[faces[i]]);
+    for (int32_t i = 0; i < range.count; ++i)
+        count += SeeFace(&patch->view, side, faces[i], &out[count]);
     return count;
 }
 

@@ -15,14 +15,15 @@
 /* Sums of a few rounded lengths. */
 #define NEAR_SLACK 1e-12
 
-/* No point within `reach` of a's origin moves farther than this between two poses: the Frobenius norm of a
- * matrix bounds what it does to a length. */
+/* No point within `reach` of a's origin moves farther than this between two poses: the difference of two rotations
+ * is what one rotation leaves of the identity, whose two singular values that are not zero are equal, so that it
+ * stretches no length by more than its Frobenius norm over the root of two. */
 static double Motion(const fmPose *from, const fmPose *to, double reach)
 {
     double turnSq = 0;
     for (int i = 0; i < 3; ++i)
         turnSq += fmDistanceSq(from->r.row[i], to->r.row[i]);
-    return fmLength(fmSub(to->t, from->t)) + sqrt(turnSq) * reach;
+    return fmLength(fmSub(to->t, from->t)) + sqrt(0.5 * turnSq) * reach;
 }
 
 static bool Collect(void *context, const int32_t (*pairs)[2], int count)

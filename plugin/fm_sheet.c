@@ -59,13 +59,9 @@ static int32_t SheetOf(const fmTree *tree, int32_t child)
 
 static Range FacesUnder(const fmTree *tree, int32_t child)
 {
-    int32_t first = child, last = child;
-    while (first >= 0)
-        first = tree->nodes[first].child[0];
-    while (last >= 0)
-        last = tree->nodes[last].child[tree->nodes[last].count - 1];
-    const fmLeaf8 *begin = &tree->leaves[~first], *end = &tree->leaves[~last];
-    return (Range){begin->firstFace, end->firstFace + end->count - begin->firstFace};
+    fmLeafRange leaves = fmTreeLeavesUnder(tree, child);
+    const fmLeaf8 *begin = &tree->leaves[leaves.first], *last = &tree->leaves[leaves.end - 1];
+    return (Range){begin->firstFace, last->firstFace + last->count - begin->firstFace};
 }
 
 /* Marks what is under a child, which is part of the given sheet unless that is -1. What was a sheet by itself

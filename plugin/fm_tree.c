@@ -279,21 +279,6 @@ static void FitTree(fmTree *tree, const fmMesh *mesh)
 
 /* ---- the points moved ---- */
 
-/* A range of leaves, as they lie under one child. */
-typedef struct LeafRange {
-    int32_t first, end;
-} LeafRange;
-
-static LeafRange LeavesUnder(const fmTree *tree, int32_t child)
-{
-    int32_t first = child, last = child;
-    while (first >= 0)
-        first = tree->nodes[first].child[0];
-    while (last >= 0)
-        last = tree->nodes[last].child[tree->nodes[last].count - 1];
-    return (LeafRange){~first, ~last + 1};
-}
-
 /* The normals of all faces round a point lie between these, component by component: wider than they are, but
  * found for all points in one walk over the faces. */
 typedef struct Round {
@@ -354,7 +339,7 @@ static fmVec3 LeafCorner(const fmLeaf8 *leaf, int lane, int corner)
 }
 
 /* Of a single leaf those of its middle face. */
-static Mark MarkOf(const fmTree *tree, LeafRange leaves)
+static Mark MarkOf(const fmTree *tree, fmLeafRange leaves)
 {
     Mark mark;
     for (int i = 0; i < 3; ++i) {
@@ -405,7 +390,7 @@ static void LeafInterval(const fmLeaf8 *leaf, const float axis[3], double *lo, d
 }
 
 /* The box of the leaves' corners along the axes. */
-static fmObb MeasureLeaves(const fmTree *tree, LeafRange leaves, const fmMat3 *frame, fmVec3 origin)
+static fmObb MeasureLeaves(const fmTree *tree, fmLeafRange leaves, const fmMat3 *frame, fmVec3 origin)
 {
     fmObb box;
     double lo[3] = {DBL_MAX, DBL_MAX, DBL_MAX}, hi[3] = {-DBL_MAX, -DBL_MAX, -DBL_MAX};
@@ -428,12 +413,12 @@ static fmObb MeasureLeaves(const fmTree *tree, LeafRange leaves, const fmMat3 *f
 static fmBox RefitNode(fmTree *tree, const fmMesh *mesh, const Round *round, int32_t index)
 {
     fmNode8 *node = &tree->nodes[index];
-    LeafRange leaves[FM_LANES];
+    fmLeafRange leaves[FM_LANES];
     Mark before[FM_LANES];
     fmBox whole = fmEmptyBox();
     for (int i = 0; i < node->count; ++i) {
         int32_t child = node->child[i];
-        leaves[i] = LeavesUnder(tree, child);
+        leaves[i] = fmTreeLeavesUnder(tree, child);
         before[i] = MarkOf(tree, leaves[i]);
         fmBox box;
         if (child >= 0) {
@@ -460,7 +445,7 @@ static fmBox RefitNode(fmTree *tree, const fmMesh *mesh, const Round *round, int
 void fmTreeRefit(fmTree *tree, const fmMesh *mesh)
 {
     assert(tree->faceCount == mesh->faceCount);
-    LeafRange all = {0, tree->leafCount};
+    fmLeafRange all = {0, tree->leafCount};
     Mark before = MarkOf(tree, all);
     Round *round = BoundNormals(mesh);
     tree->size = mesh->size;

@@ -69,6 +69,22 @@ typedef struct fmTree {
 
 #define FM_SHEET_FACES 64
 
+/* A range of leaves. */
+typedef struct fmLeafRange {
+    int32_t first, end;
+} fmLeafRange;
+
+/* What lies under a child of a node lies side by side. */
+static inline fmLeafRange fmTreeLeavesUnder(const fmTree *tree, int32_t child)
+{
+    int32_t first = child, last = child;
+    while (first >= 0)
+        first = tree->nodes[first].child[0];
+    while (last >= 0)
+        last = tree->nodes[last].child[tree->nodes[last].count - 1];
+    return (fmLeafRange){~first, ~last + 1};
+}
+
 typedef enum fmSplitRule { FM_SPLIT_SAH, FM_SPLIT_MEAN, FM_SPLIT_MEDIAN } fmSplitRule;
 
 /* Builds the tree and reorders the mesh's faces into leaf order. leafSize 1..8. Returns a status;

@@ -1,5 +1,6 @@
 /* The coarse likeness of a mesh: closed, of the fine mesh's points, near its surface, the same every time,
  * following when the fine one moves. */
+#include "counting.h"
 #include "fm_coarse.h"
 #include "fm_data.h"
 #include "fm_nearest.h"
@@ -582,55 +583,6 @@ static void data_has_it(void)
 }
 
 /* ---- memory --------------------------------------------------------------------------------- */
-
-/* An allocator that fails once, and that counts: what is freed must be what was allocated, to the byte. */
-static struct {
-    long failAt, calls, blocks;
-    size_t bytes;
-} counting;
-
-static void *CountingAlloc(dsizeint size)
-{
-    if (++counting.calls == counting.failAt)
-        return NULL;
-    void *block = malloc(size);
-    counting.blocks += block != NULL;
-    counting.bytes += block ? size : 0;
-    return block;
-}
-
-static void *CountingRealloc(void *block, dsizeint oldSize, dsizeint newSize)
-{
-    if (++counting.calls == counting.failAt)
-        return NULL;
-    void *grown = realloc(block, newSize);
-    counting.blocks += !block && grown;
-    counting.bytes += grown ? newSize - oldSize : 0;
-    return grown;
-}
-
-static void CountingFree(void *block, dsizeint size)
-{
-    --counting.blocks;
-    counting.bytes -= size;
-    free(block);
-}
-
-static void CountFrom(long failAt)
-{
-    memset(&counting, 0, sizeof counting);
-    counting.failAt = failAt;
-    dSetAllocHandler(CountingAlloc);
-    dSetReallocHandler(CountingRealloc);
-    dSetFreeHandler(CountingFree);
-}
-
-static void StopCounting(void)
-{
-    dSetAllocHandler(NULL);
-    dSetReallocHandler(NULL);
-    dSetFreeHandler(NULL);
-}
 
 /* Would catch what is leaked, and what is left behind, by any single failure. */
 static void memory_runs_out(void)

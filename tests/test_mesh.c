@@ -1,3 +1,4 @@
+#include "counting.h"
 #include "meshes.h"
 #include "testing.h"
 
@@ -761,43 +762,6 @@ static void bad_moves_change_nothing(void)
     TestMeshFree(&source);
 }
 
-/* An allocator that fails once, and that counts: what is freed must be what was allocated, to the byte. */
-static struct {
-    long failAt, calls, blocks;
-    size_t bytes;
-} counting;
-
-static void *countingAlloc(dsizeint size)
-{
-    if (++counting.calls == counting.failAt)
-        return NULL;
-    void *block = malloc(size);
-    counting.blocks += block != NULL;
-    counting.bytes += block ? size : 0;
-    return block;
-}
-
-static void countingFree(void *block, dsizeint size)
-{
-    --counting.blocks;
-    counting.bytes -= size;
-    free(block);
-}
-
-static void countFrom(long failAt)
-{
-    memset(&counting, 0, sizeof counting);
-    counting.failAt = failAt;
-    dSetAllocHandler(countingAlloc);
-    dSetFreeHandler(countingFree);
-}
-
-static void stopCounting(void)
-{
-    dSetAllocHandler(NULL);
-    dSetFreeHandler(NULL);
-}
-
 /* A mesh that needs every step: slivers to flip, edges of many faces, facets with sides. */
 static TestMesh demanding(void)
 {
@@ -820,7 +784,7 @@ static void memory_runs_out(void)
         fmMesh mesh, before;
         memset(&mesh, 0x5a, sizeof mesh);
         memcpy(&before, &mesh, sizeof before);
-        countFrom(failures + 1);
+        CountFrom(failures + 1);
         status = fmMeshCook(&mesh, &from, 0);
         if (status == dFastMeshOk) {
             CU_ASSERT_EQUAL(fmMeshBytes(&mesh), counting.bytes + sizeof mesh);
@@ -831,7 +795,7 @@ static void memory_runs_out(void)
         }
         CU_ASSERT_EQUAL(counting.blocks, 0);
         CU_ASSERT_EQUAL(counting.bytes, 0);
-        stopCounting();
+        StopCounting();
         CU_ASSERT_FATAL(failures < 100);
     }
     CU_ASSERT(failures > 20);
@@ -865,7 +829,7 @@ static void memory_runs_out_later(void)
     for (size_t i = 0; i < FM_COUNT_OF(changes); ++i) {
         int status = dFastMeshErrorMemory, failures = 0;
         for (; status != dFastMeshOk; ++failures) {
-            countFrom(0);
+            CountFrom(0);
             fmMesh mesh = TestMeshCook(&source), before = TestMeshCook(&source);
             counting.failAt = counting.calls + failures + 1;
             status = changes[i](&mesh);
@@ -875,7 +839,7 @@ static void memory_runs_out_later(void)
             fmMeshFree(&before);
             CU_ASSERT_EQUAL(counting.blocks, 0);
             CU_ASSERT_EQUAL(counting.bytes, 0);
-            stopCounting();
+            StopCounting();
             CU_ASSERT_FATAL(failures < 100);
         }
         CU_ASSERT(failures > 2);
