@@ -2,11 +2,66 @@
  * a damaged mesh is told, not followed. */
 #include "fm_mesh.h"
 
-/* How far the length of a normal may be from 1: some roundings, with room to spare. */
+#include <string.h>
+
+/* How far the length of a normal may be from 1: some roundings, with room to spare. Of its square, twice that. */
 #define UNIT_ERROR 1e-14
+
+static bool isUnit(fmVec3 v)
+{
+    return fabs(fmLengthSq(v) - 1) <= 2 * UNIT_ERROR;
+}
+
+static bool isWithin(int32_t value, int32_t least, int32_t most)
+{
+    return value >= least && value <= most;
+}
+
+static const char *validateReport(const fmMesh *mesh)
+{
+    const fmMeshReport *report = &mesh->report;
+    unsigned char closed; /* a file may have anything there, and a bool that is neither may not be read */
+    memcpy(&closed, &report->closed, sizeof closed);
+    _Static_assert(sizeof closed == sizeof report->closed, "a bool is a byte");
+    int32_t triangles = mesh->triangleCount, vertices = mesh->vertexCount, edges = mesh->edgeCount;
+    if (!isWithin(report->degenerateTriangles, 0, triangles) ||
+        !isWithin(report->flippedTriangles, 0, triangles) ||
+        !isWithin(report->duplicateTriangles, 0, triangles) ||
+        !isWithin(report->unreferencedVertices, 0, vertices) ||
+        !isWithin(report->weldedVertices, 0, vertices) ||
+        !isWithin(report->borderEdges, 0, edges) || !isWithin(report->nonManifoldEdges, 0, edges) ||
+        !isWithin(report->inconsistentEdges, 0, edges) ||
+        !isWithin(report->components, 1, mesh->faceCount) ||
+        !isWithin(report->invertedComponents, 0, report->components) || !isfinite(report->volume))
+        return "a number of the report is out of range";
+    bool whole = report->borderEdges == 0 && report->nonManifoldEdges == 0 &&
+                 report->inconsistentEdges == 0;
+    return closed != whole ? "the report does not know whether the mesh is closed" : NULL;
+}
+
+const char *fmMeshValidateCounts(const fmMesh *mesh)
+{
+    if (!isWithin(mesh->triangleCount, 1, FM_MESH_MAX_TRIANGLES) ||
+        !isWithin(mesh->faceCount, 1, mesh->triangleCount) ||
+        !isWithin(mesh->vertexCount, 3, INT32_MAX) ||
+        !isWithin(mesh->pointCount, 3, mesh->vertexCount) ||
+        !isWithin(mesh->edgeCount, 3, 3 * mesh->faceCount) ||
+        !isWithin(mesh->facetCount, 1, mesh->faceCount) ||
+        !isWithin(mesh->flatCount, 0, mesh->facetCount) ||
+        !isWithin(mesh->facetSideCount, 0, 3 * mesh->faceCount))
+        return "a count is out of range";
+    if (!(mesh->size >= FM_MESH_MIN_SIZE && mesh->size <= FM_MESH_MAX_SIZE) ||
+        !(fmMaxAbs(mesh->box.lo) <= mesh->size) || !(fmMaxAbs(mesh->box.hi) <= mesh->size) ||
+        !fmIsFinite(mesh->box.lo) || !fmIsFinite(mesh->box.hi) || !fmIsFinite(mesh->origin))
+        return "the mesh has no size or place";
+    return validateReport(mesh);
+}
 
 static const char *validateVertices(const fmMesh *mesh)
 {
+    for (int32_t v = 0; v < mesh->vertexCount; ++v)
+        if (!fmIsFinite(mesh->vertices[v]))
+            return "a vertex is not finite";
     for (int32_t t = 0; t < mesh->triangleCount; ++t)
         for (int c = 0; c < 3; ++c)
             if (mesh->triangles[t][c] < 0 || mesh->triangles[t][c] >= mesh->vertexCount)
@@ -32,7 +87,7 @@ static const char *validateFace(const fmMesh *mesh, int32_t f)
         return "a face has no triangle";
     if (mesh->faceFacet[f] < 0 || mesh->faceFacet[f] >= mesh->facetCount)
         return "a face has no facet";
-    if (fabs(fmLength(mesh->normals[f]) - 1) > UNIT_ERROR)
+    if (!isUnit(mesh->normals[f]))
         return "a face's normal is not of unit length";
     for (int c = 0; c < 3; ++c) {
         int32_t from = face->point[c], to = face->point[(c + 1) % 3], e = face->edge[c];
@@ -75,6 +130,10 @@ static const char *validateEdge(const fmMesh *mesh, int32_t e)
     if (mesh->edgeKind[e] > FM_EDGE_BORDER || (mesh->edgeKind[e] == FM_EDGE_BORDER) != border ||
         (mesh->edgeKind[e] == FM_EDGE_NEUTRAL) != flat)
         return "an edge's kind is wrong";
+    if (!(fabsf(mesh->edgeCos[e]) <= 1))
+        return "an edge's angle is none";
+    if (border && mesh->report.closed)
+        return "a closed mesh has a border";
     return NULL;
 }
 
@@ -102,8 +161,10 @@ static const char *validatePointEdges(const fmMesh *mesh)
 static const char *validateFacet(const fmMesh *mesh, int32_t i)
 {
     const fmFacet *facet = &mesh->flats[i];
-    if (fabs(fmLength(facet->normal) - 1) > UNIT_ERROR)
+    if (!isUnit(facet->normal))
         return "a facet's normal is not of unit length";
+    if (!(facet->area >= 0 && facet->area <= DBL_MAX))
+        return "a facet's area is no area";
     if (facet->sideCount < 0 || facet->firstSide < 0 ||
         facet->sideCount > mesh->facetSideCount - facet->firstSide)
         return "a facet's sides are not there";
@@ -116,7 +177,9 @@ static const char *validateFacet(const fmMesh *mesh, int32_t i)
 
 const char *fmMeshValidate(const fmMesh *mesh)
 {
-    const char *fault = validateVertices(mesh);
+    const char *fault = fmMeshValidateCounts(mesh);
+    if (!fault)
+        fault = validateVertices(mesh);
     for (int32_t f = 0; f < mesh->faceCount && !fault; ++f)
         fault = validateFace(mesh, f);
     for (int32_t e = 0; e < mesh->edgeCount && !fault; ++e)
