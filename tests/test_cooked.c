@@ -495,8 +495,8 @@ static void Spoil(Bytes file, uint64_t *seed)
     fmFileSetChecksum(file.items, file.count);
 }
 
-/* All that one does with data. */
-static void UseData(dFastMeshDataID data, Partners *partners, uint64_t seed)
+/* All that one does with data, which was made from something like the mesh. */
+static void UseData(dFastMeshDataID data, const TestMesh *like, Partners *partners, uint64_t seed)
 {
     dGeomID a = dCreateFastMesh(0, data, NULL, NULL, NULL);
     dGeomID b = dCreateFastMesh(0, data, NULL, NULL, NULL);
@@ -511,9 +511,11 @@ static void UseData(dFastMeshDataID data, Partners *partners, uint64_t seed)
     dCollide(a, b, CONTACTS, contacts, sizeof contacts[0]);
     dGeomFastMeshSetSides(a, dFastMeshSolid);
     dFastMeshInfo info = InfoOf(data);
+    /* far from what they were, unless that is too many triangles through each other */
+    double far = info.vertexCount < 1000 ? 1 : 0.01;
     double *moved = malloc(3 * (size_t)info.vertexCount * sizeof *moved);
     for (int i = 0; i < 3 * info.vertexCount; ++i)
-        moved[i] = TestRandom(&seed, -1, 1);
+        moved[i] = (i < 3 * like->vertexCount ? like->vertices[i] : 0) + TestRandom(&seed, -far, far);
     dGeomFastMeshDataSetVertices(data, moved, 3 * sizeof *moved, info.vertexCount);
     free(moved);
     dGeomFastMeshDataUpdate(data);
@@ -528,7 +530,7 @@ static void no_bytes_do_harm(void)
 {
     static const struct {
         int row, times;
-    } kSpoilt[] = {{0, 300}, {1, 200}, {2, 100}, {3, 100}, {4, 200}, {6, 30}, {8, 60}};
+    } kSpoilt[] = {{0, 300}, {1, 200}, {2, 100}, {3, 100}, {4, 200}, {6, 60}, {8, 60}};
     const char *wish = getenv("FASTMESH_SPOIL"); /* so many times as many */
     int more = wish && atoi(wish) > 0 ? atoi(wish) : 1;
     Partners partners = MakePartners();
@@ -538,7 +540,6 @@ static void no_bytes_do_harm(void)
         dFastMeshDataID data = BuildRow(&kMeshRows[kSpoilt[i].row], &mesh);
         dGeomFastMeshDataSave(data, PathOf("a"));
         dGeomFastMeshDataDestroy(data);
-        TestMeshFree(&mesh);
         Bytes right = ReadBytes(PathOf("a"));
         Bytes file = {malloc(right.count), right.count};
         for (int k = 0; k < more * kSpoilt[i].times; ++k) {
@@ -552,9 +553,10 @@ static void no_bytes_do_harm(void)
             bad += status == dFastMeshErrorFormat;
             other += status != dFastMeshOk && status != dFastMeshErrorFormat;
             if (status == dFastMeshOk)
-                UseData(data, &partners, seed);
+                UseData(data, &mesh, &partners, seed);
             dGeomFastMeshDataDestroy(data);
         }
+        TestMeshFree(&mesh);
         free(right.items);
         free(file.items);
     }
