@@ -388,14 +388,14 @@ static int checkContent(const fmFileContent *content)
     const fmCoarse *coarse = &content->coarse;
     const fmSpmRoot *root = &content->root;
     size_t coneFloats = fmConeTableBytes(&content->lanes) / sizeof(float);
-    if (fmMeshValidate(&content->mesh) || fmTreeValidateLinks(&content->tree) ||
+    if (fmMeshValidateLinks(&content->mesh) || fmTreeValidateLinks(&content->tree) ||
         !areSound((const float *)content->lanes.cones, coneFloats, 2) ||
         !areSound(root->support[0][0], sizeof root->support / sizeof(float),
                   2 * (float)FM_MESH_MAX_SIZE) ||
         !(fmMaxAbs(root->center) <= FM_MESH_MAX_SIZE) || !fmIsFinite(root->center))
         return dFastMeshErrorFormat;
     if (coarse->mesh.faceCount > 0 &&
-        (fmMeshValidate(&coarse->mesh) || fmTreeValidateLinks(&coarse->tree) ||
+        (fmMeshValidateLinks(&coarse->mesh) || fmTreeValidateLinks(&coarse->tree) ||
          fmCoarseValidate(coarse, &content->mesh)))
         return dFastMeshErrorFormat;
     int status = checkPlaces(&content->mesh);

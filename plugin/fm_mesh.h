@@ -145,10 +145,11 @@ size_t fmMeshBytes(const fmMesh *mesh);
 #define FM_MESH_BLOCKS 16
 int fmMeshBlocks(const fmMesh *mesh, fmBlock blocks[FM_MESH_BLOCKS]);
 
-/* Checks every index, every two-way link and that numbers are numbers. Returns NULL when all is well, else what
- * is wrong. Counts: what can be told without the arrays, which have the room that the counts ask for when all
- * of it is asked. May be asked of a mesh made of any bytes. */
+/* NULL when all is well, else what is wrong. Counts: what can be told without the arrays. Links: every index, every
+ * two-way link, and that numbers are numbers; not whether a face is the user's triangle. Both may be asked of
+ * a mesh made of any bytes, the first one first: the arrays have the room that the counts ask for. */
 const char *fmMeshValidateCounts(const fmMesh *mesh);
+const char *fmMeshValidateLinks(const fmMesh *mesh);
 const char *fmMeshValidate(const fmMesh *mesh);
 
 /* The facet of a face; costs an area when it is the face alone. */

@@ -93,20 +93,24 @@ static const char *validateFace(const fmMesh *mesh, int32_t f)
         int32_t from = face->point[c], to = face->point[(c + 1) % 3], e = face->edge[c];
         if (from < 0 || from >= mesh->pointCount || from == to)
             return "a face's corners are not three points";
-        if (mesh->report.flippedTriangles == 0 &&
-            from != mesh->vertexPoint[mesh->triangles[triangle][c]])
-            return "a face and its triangle differ";
         if (e < 0 || e >= mesh->edgeCount)
             return "a face has no edge";
+        /* which side it is nobody can foresee: no branch asks for it, nor for each of these */
         const fmEdge *edge = &mesh->edges[e];
-        int side = from < to ? 0 : 1;
-        if (edge->point[side] != from || edge->point[1 - side] != to || edge->face[side] != f)
-            return "a face's edge does not know the face";
+        int side = from > to;
+        int32_t differ = (edge->point[side] ^ from) | (edge->point[1 - side] ^ to) |
+                         (edge->face[side] ^ f) | (edge->face[1 - side] ^ face->next[c]);
+        if (differ)
+            return edge->face[side] != f ? "a face's edge does not know the face"
+                   : edge->face[1 - side] != face->next[c]
+                       ? "a face does not know the face beyond an edge"
+                       : "a face's edge joins other points";
     }
     return NULL;
 }
 
-static const char *validateEdge(const fmMesh *mesh, int32_t e)
+/* Counts the faces of all edges in faceSides. */
+static const char *validateEdge(const fmMesh *mesh, int32_t e, int32_t *faceSides)
 {
     const fmEdge *edge = &mesh->edges[e];
     if (edge->point[0] < 0 || edge->point[0] >= edge->point[1] ||
@@ -118,12 +122,7 @@ static const char *validateEdge(const fmMesh *mesh, int32_t e)
         int32_t f = edge->face[i];
         if (f < -1 || f >= mesh->faceCount)
             return "an edge names a face that is not there";
-        const int32_t *of = f >= 0 ? mesh->faces[f].edge : NULL;
-        if (of && of[0] != e && of[1] != e && of[2] != e)
-            return "an edge's face does not know the edge";
-        for (int k = 0; k < 3 && of; ++k)
-            if (of[k] == e && mesh->faces[f].next[k] != edge->face[1 - i])
-                return "a face does not know the face beyond an edge";
+        *faceSides += f >= 0;
     }
     bool border = edge->face[0] < 0 || edge->face[1] < 0;
     bool flat = !border && mesh->faceFacet[edge->face[0]] == mesh->faceFacet[edge->face[1]];
@@ -175,16 +174,38 @@ static const char *validateFacet(const fmMesh *mesh, int32_t i)
     return NULL;
 }
 
+const char *fmMeshValidateLinks(const fmMesh *mesh)
+{
+    const char *fault = validateVertices(mesh);
+    int32_t faceSides = 0;
+    for (int32_t e = 0; e < mesh->edgeCount && !fault; ++e)
+        fault = validateEdge(mesh, e, &faceSides);
+    for (int32_t f = 0; f < mesh->faceCount && !fault; ++f)
+        fault = validateFace(mesh, f);
+    /* the three sides of a face are sides of edges that know it, and no two the same: these are all there are */
+    if (!fault && faceSides != 3 * mesh->faceCount)
+        fault = "an edge's face does not know the edge";
+    for (int32_t i = 0; i < mesh->flatCount && !fault; ++i)
+        fault = validateFacet(mesh, i);
+    return fault ? fault : validatePointEdges(mesh);
+}
+
+static const char *validateTriangles(const fmMesh *mesh)
+{
+    for (int32_t f = 0; f < mesh->faceCount; ++f)
+        for (int c = 0; c < 3; ++c)
+            if (mesh->faces[f].point[c] !=
+                mesh->vertexPoint[mesh->triangles[mesh->faceTriangle[f]][c]])
+                return "a face and its triangle differ";
+    return NULL;
+}
+
 const char *fmMeshValidate(const fmMesh *mesh)
 {
     const char *fault = fmMeshValidateCounts(mesh);
     if (!fault)
-        fault = validateVertices(mesh);
-    for (int32_t f = 0; f < mesh->faceCount && !fault; ++f)
-        fault = validateFace(mesh, f);
-    for (int32_t e = 0; e < mesh->edgeCount && !fault; ++e)
-        fault = validateEdge(mesh, e);
-    for (int32_t i = 0; i < mesh->flatCount && !fault; ++i)
-        fault = validateFacet(mesh, i);
-    return fault ? fault : validatePointEdges(mesh);
+        fault = fmMeshValidateLinks(mesh);
+    if (!fault && mesh->report.flippedTriangles == 0)
+        fault = validateTriangles(mesh);
+    return fault;
 }
