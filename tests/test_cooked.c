@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* ---- counting memory ------------------------------------------------------------------------- */
@@ -259,8 +260,8 @@ static void Wave(TestMesh *mesh)
 
 static int Move(dFastMeshDataID data, const TestMesh *mesh)
 {
-    int status = dGeomFastMeshDataSetVertices(data, mesh->vertices, 3 * sizeof(double),
-                                              mesh->vertexCount);
+    int status =
+        dGeomFastMeshDataSetVertices(data, mesh->vertices, 3 * sizeof(double), mesh->vertexCount);
     return status == dFastMeshOk ? dGeomFastMeshDataUpdate(data) : status;
 }
 
@@ -444,6 +445,15 @@ static void damage_is_noticed(void)
     CU_ASSERT_EQUAL(unnoticed, 0);
     CU_ASSERT_EQUAL(changed, 0);
 
+    /* another version, byte order or layout, though nothing is damaged */
+    for (size_t at = 8; at <= 16; at += 4) {
+        ++file.items[at];
+        fmFileSetChecksum(file.items, file.count);
+        WriteBytes(path, file.items, file.count);
+        CU_ASSERT_EQUAL(dGeomFastMeshDataLoad(data, path), dFastMeshErrorFormat);
+        --file.items[at];
+    }
+
     /* as it was it is still good, also with its checksum made again */
     fmFileSetChecksum(file.items, file.count);
     WriteBytes(path, file.items, file.count);
@@ -456,10 +466,42 @@ static void damage_is_noticed(void)
     TestMeshFree(&cube);
 }
 
+/* While one program saves again and again, another loads: what it finds is whole. */
+static void nobody_reads_half_a_file(void)
+{
+    enum { TIMES = 200 };
+    TestMesh torus = Torus(), large = Large();
+    dFastMeshDataID few = TestData(&torus), many = TestData(&large),
+                    data = dGeomFastMeshDataCreate();
+    CU_ASSERT_EQUAL(dGeomFastMeshDataSave(few, PathOf("a")), dFastMeshOk);
+    pid_t child = fork();
+    if (child == 0) {
+        int saved = 0;
+        for (int i = 0; i < TIMES; ++i)
+            saved += dGeomFastMeshDataSave(i % 2 ? few : many, PathOf("a")) == dFastMeshOk;
+        _exit(saved == TIMES ? 0 : 1);
+    }
+    int outcome = -1, loads = 0, failures = 0, seen[2] = {0, 0};
+    while (waitpid(child, &outcome, WNOHANG) == 0 || loads < TIMES) {
+        failures += dGeomFastMeshDataLoad(data, PathOf("a")) != dFastMeshOk;
+        ++seen[InfoOf(data).triangleCount == large.triangleCount];
+        ++loads;
+    }
+    CU_ASSERT(WIFEXITED(outcome) && WEXITSTATUS(outcome) == 0);
+    CU_ASSERT_EQUAL(failures, 0);
+    CU_ASSERT(seen[0] > 0 && seen[1] > 0);
+    dGeomFastMeshDataDestroy(few);
+    dGeomFastMeshDataDestroy(many);
+    dGeomFastMeshDataDestroy(data);
+    TestMeshFree(&torus);
+    TestMeshFree(&large);
+}
+
 /* What somebody might write who knows the format. */
 static void Spoil(Bytes file, uint64_t *seed)
 {
-    static const int32_t whole[] = {0, 1, -1, 2, 7, 8, 9, 255, 65535, INT32_MAX, INT32_MIN, INT32_MAX / 6};
+    static const int32_t whole[] = {0, 1,   -1,    2,         7,         8,
+                                    9, 255, 65535, INT32_MAX, INT32_MIN, INT32_MAX / 6};
     static const float single[] = {NAN, INFINITY, -INFINITY, 3e38f, -1, 1e12f, 0};
     static const double wide[] = {NAN, INFINITY, -INFINITY, 1e308, -1e308, 1e-308, 1, 0};
     int edits = 1 + (int)(TestRandomBits(seed) % 3);
@@ -474,11 +516,13 @@ static void Spoil(Bytes file, uint64_t *seed)
             memcpy(file.items + at, &wide[bits % FM_COUNT_OF(wide)], sizeof wide[0]);
             break;
         case 1:
-            memcpy(file.items + at + (bits >> 16 & 4), &single[bits % FM_COUNT_OF(single)], sizeof single[0]);
+            memcpy(file.items + at + (bits >> 16 & 4), &single[bits % FM_COUNT_OF(single)],
+                   sizeof single[0]);
             break;
         case 2:
         case 3:
-            memcpy(file.items + at + (bits >> 16 & 4), &whole[bits % FM_COUNT_OF(whole)], sizeof whole[0]);
+            memcpy(file.items + at + (bits >> 16 & 4), &whole[bits % FM_COUNT_OF(whole)],
+                   sizeof whole[0]);
             break;
         case 4:
             file.items[at + (bits >> 16 & 7)] = (unsigned char)bits;
@@ -515,7 +559,8 @@ static void UseData(dFastMeshDataID data, const TestMesh *like, Partners *partne
     double far = info.vertexCount < 1000 ? 1 : 0.01;
     double *moved = malloc(3 * (size_t)info.vertexCount * sizeof *moved);
     for (int i = 0; i < 3 * info.vertexCount; ++i)
-        moved[i] = (i < 3 * like->vertexCount ? like->vertices[i] : 0) + TestRandom(&seed, -far, far);
+        moved[i] =
+            (i < 3 * like->vertexCount ? like->vertices[i] : 0) + TestRandom(&seed, -far, far);
     dGeomFastMeshDataSetVertices(data, moved, 3 * sizeof *moved, info.vertexCount);
     free(moved);
     dGeomFastMeshDataUpdate(data);
@@ -607,6 +652,7 @@ int main(void)
         {"geoms see the new mesh", geoms_see_the_new_mesh},
         {"bad paths give a status", bad_paths_give_a_status},
         {"damage is noticed", damage_is_noticed},
+        {"nobody reads half a file", nobody_reads_half_a_file},
         {"no bytes do harm", no_bytes_do_harm},
         {"no memory changes nothing", no_memory_changes_nothing},
     };

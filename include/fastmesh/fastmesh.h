@@ -221,7 +221,7 @@ typedef struct dFastMeshInfo {
     int concavePatches;
     int flatPatches;          /* convex and concave at once */
     int mixedPatches;
-    double buildSeconds;      /* wall time of the last build */
+    double buildSeconds;      /* wall time of the last build, or load */
 } dFastMeshInfo;
 
 /* Returns a status: dFastMeshErrorState before the first successful build. */
@@ -237,7 +237,7 @@ FASTMESH_API int dGeomFastMeshDataGetInfo(dFastMeshDataID g, dFastMeshInfo *info
  *
  * A file is for the version of the library and the kind of machine that wrote it: keep the meshes
  * themselves as well, and build again on dFastMeshErrorFormat. Any bytes may be loaded without harm.
- * Binary trees are not stored but built on loading. Each returns a status: dFastMeshErrorState for data
+ * Binary trees are not stored but built on loading, from the vertices as they then are. Each returns a status: dFastMeshErrorState for data
  * without a build, dFastMeshErrorFile, dFastMeshErrorFormat for a file that is damaged, of another
  * version or none of ours; on failure the data, and the file, are as they were. */
 FASTMESH_API int dGeomFastMeshDataSave(dFastMeshDataID g, const char *path);
