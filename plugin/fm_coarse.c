@@ -18,9 +18,16 @@
 /* Points of the fine mesh whose distance is taken for the error. */
 #define SAMPLES 1000
 
+int fmCoarseBlocks(const fmCoarse *coarse, fmBlock blocks[FM_COARSE_BLOCKS])
+{
+    blocks[0] = (fmBlock)FM_BLOCK(fmCoarse, finePoint, coarse->mesh.pointCount, 0);
+    return FM_COARSE_BLOCKS;
+}
+
 void fmCoarseFree(fmCoarse *coarse)
 {
-    fmFree(coarse->finePoint, (size_t)coarse->mesh.pointCount * sizeof *coarse->finePoint);
+    fmBlock blocks[FM_COARSE_BLOCKS];
+    fmBlocksFree(coarse, blocks, fmCoarseBlocks(coarse, blocks));
     fmTreeFree(&coarse->tree);
     fmMeshFree(&coarse->mesh);
     *coarse = (fmCoarse){0};
@@ -30,8 +37,29 @@ size_t fmCoarseBytes(const fmCoarse *coarse)
 {
     if (coarse->mesh.faceCount == 0)
         return 0;
+    fmBlock blocks[FM_COARSE_BLOCKS];
     return fmMeshBytes(&coarse->mesh) - sizeof coarse->mesh + fmTreeBytes(&coarse->tree) +
-           (size_t)coarse->mesh.pointCount * sizeof *coarse->finePoint;
+           fmBlocksBytes(blocks, fmCoarseBlocks(coarse, blocks));
+}
+
+static bool isGood(const fmMesh *mesh)
+{
+    return mesh->report.closed && mesh->pointCount == mesh->vertexCount &&
+           mesh->faceCount == mesh->triangleCount;
+}
+
+const char *fmCoarseValidate(const fmCoarse *coarse, const fmMesh *fine)
+{
+    const fmMesh *mesh = &coarse->mesh;
+    if (!isGood(mesh) || !fine->report.closed)
+        return "the coarse mesh is no likeness of a closed one";
+    if (!(coarse->error >= 0 && coarse->error <= fine->size))
+        return "the error of the coarse mesh is none";
+    for (int32_t i = 0; i < mesh->pointCount; ++i)
+        if (mesh->vertexPoint[i] < 0 || coarse->finePoint[i] < 0 ||
+            coarse->finePoint[i] >= fine->pointCount)
+            return "a coarse point is no point of the fine mesh";
+    return NULL;
 }
 
 /* ---- how far it is off ---------------------------------------------------------------------- */
@@ -94,12 +122,6 @@ static fmMeshSource sourceOf(const fmVec3 *vertices, int32_t vertexCount, const 
                           .indices = from ? from->faces : NULL,
                           .indexCount = from ? 3 * from->faceCount : 0,
                           .triangleStride = sizeof from->faces[0]};
-}
-
-static bool isGood(const fmMesh *mesh)
-{
-    return mesh->report.closed && mesh->pointCount == mesh->vertexCount &&
-           mesh->faceCount == mesh->triangleCount;
 }
 
 /* From what is left of the faces: the mesh, its tree, and which points it has. The mesh is without faces when

@@ -34,6 +34,14 @@ void fmCoarseRefresh(fmCoarse *coarse, const fmMesh *fine);
 
 void fmCoarseFree(fmCoarse *coarse);
 
+/* Is what joins it to the fine mesh within bounds? Its mesh and its tree are valid, which tells nothing of the
+ * other. NULL, or what is wrong. */
+const char *fmCoarseValidate(const fmCoarse *coarse, const fmMesh *fine);
+
+/* The arrays that are neither the mesh's nor the tree's; returns FM_COARSE_BLOCKS. */
+#define FM_COARSE_BLOCKS 1
+int fmCoarseBlocks(const fmCoarse *coarse, fmBlock blocks[FM_COARSE_BLOCKS]);
+
 /* Beyond the struct itself. */
 size_t fmCoarseBytes(const fmCoarse *coarse);
 

@@ -7,6 +7,9 @@
 
 #include "fm_memory.h"
 
+/* The cones of a node begin with a cache line. */
+#define ALIGNMENT 64
+
 /* A direction counts as inside a positive cone when it is nearer to it than this; all vectors are unit.
  * Far above rounding, far below any angle that matters. */
 #define FM_CONE_NEAR 1e-10
@@ -403,8 +406,10 @@ static bool packPolyhedral(fmCones *cones, const fmVec3 *all, const int32_t *cou
     for (int32_t i = 0; i < cones->nodeCount; ++i)
         total += (size_t)counts[i];
     cones->first = fmAlloc(((size_t)cones->nodeCount + 1) * sizeof *cones->first);
+    if (!cones->first) /* which tells how many vectors there are to free */
+        return false;
     cones->vectors = fmAlloc((total + 1) * sizeof *cones->vectors); /* never empty */
-    if (!cones->first || !cones->vectors)
+    if (!cones->vectors)
         return false;
     cones->first[0] = 0;
     for (int32_t i = 0; i < cones->nodeCount; ++i) {
@@ -637,7 +642,7 @@ static Looks fillLanes(fmCone8 *cones, const fmTree *tree, const fmMesh *mesh, i
 
 int fmConeTableBuild(fmConeTable *table, const fmTree *tree, const fmMesh *mesh)
 {
-    fmCone8 *cones = fmAllocAligned((size_t)tree->nodeCount * sizeof *cones, 64);
+    fmCone8 *cones = fmAllocAligned((size_t)tree->nodeCount * sizeof *cones, ALIGNMENT);
     if (!cones)
         return dFastMeshErrorMemory;
     memset(cones, 0, (size_t)tree->nodeCount * sizeof *cones);
@@ -646,15 +651,23 @@ int fmConeTableBuild(fmConeTable *table, const fmTree *tree, const fmMesh *mesh)
     return dFastMeshOk;
 }
 
+int fmConeTableBlocks(const fmConeTable *table, fmBlock blocks[FM_CONE_TABLE_BLOCKS])
+{
+    blocks[0] = (fmBlock)FM_BLOCK(fmConeTable, cones, table->nodeCount, ALIGNMENT);
+    return FM_CONE_TABLE_BLOCKS;
+}
+
 void fmConeTableFree(fmConeTable *table)
 {
-    fmFreeAligned(table->cones);
+    fmBlock blocks[FM_CONE_TABLE_BLOCKS];
+    fmBlocksFree(table, blocks, fmConeTableBlocks(table, blocks));
     *table = (fmConeTable){0};
 }
 
 size_t fmConeTableBytes(const fmConeTable *table)
 {
-    return (size_t)table->nodeCount * sizeof *table->cones;
+    fmBlock blocks[FM_CONE_TABLE_BLOCKS];
+    return fmBlocksBytes(blocks, fmConeTableBlocks(table, blocks));
 }
 
 unsigned fmConeTableRecede(const fmConeTable *table, const fmTree *tree, int32_t node,

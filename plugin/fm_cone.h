@@ -65,6 +65,9 @@ typedef struct fmConeTable {
 int fmConeTableBuild(fmConeTable *table, const fmTree *tree, const fmMesh *mesh);
 void fmConeTableFree(fmConeTable *table);
 size_t fmConeTableBytes(const fmConeTable *table);
+/* Its arrays; returns FM_CONE_TABLE_BLOCKS. */
+#define FM_CONE_TABLE_BLOCKS 1
+int fmConeTableBlocks(const fmConeTable *table, fmBlock blocks[FM_CONE_TABLE_BLOCKS]);
 
 /* Bit i is set when all faces below lane i of the node recede. */
 unsigned fmConeTableRecede(const fmConeTable *table, const fmTree *tree, int32_t node,

@@ -1,5 +1,6 @@
 #include "fm_data.h"
 
+#include "fm_file.h"
 #include "fm_memory.h"
 
 #include <pthread.h>
@@ -77,14 +78,19 @@ static bool dropReference(dFastMeshDataID data)
     return --data->references == 0;
 }
 
-static void freeData(dFastMeshDataID data)
+static void freeContent(dFastMeshDataID data)
 {
-    dropMovedVertices(data);
     fmCoarseFree(&data->coarse);
     fmTurnedFree(&data->turned);
     fmCullFree(&data->cull);
     fmTreeFree(&data->tree);
     fmMeshFree(&data->mesh);
+}
+
+static void freeData(dFastMeshDataID data)
+{
+    dropMovedVertices(data);
+    freeContent(data);
     fmFree(data, sizeof *data);
 }
 
@@ -215,14 +221,19 @@ static bool cullOptionsAreValid(const dFastMeshOptions *o)
            inRange(o->coneVectors, FM_CONE_MIN_VECTORS, FM_CONE_MAX_VECTORS);
 }
 
+static bool optionsAreValid(const dFastMeshOptions *o)
+{
+    return inRange(o->splitRule, dFastMeshSplitSah, dFastMeshSplitMedian) &&
+           inRange(o->leafSize, 1, FM_LANES) && o->weldTolerance >= 0 &&
+           o->weldTolerance <= MAX_WELD_TOLERANCE && cullOptionsAreValid(o);
+}
+
 int dGeomFastMeshDataSetOptions(dFastMeshDataID g, const dFastMeshOptions *options)
 {
     if (!g)
         return dFastMeshErrorArgument;
     dFastMeshOptions o = options ? *options : dFastMeshDefaultOptions();
-    if (o.splitRule < dFastMeshSplitSah || o.splitRule > dFastMeshSplitMedian || o.leafSize < 1 ||
-        o.leafSize > FM_LANES ||
-        !(o.weldTolerance >= 0 && o.weldTolerance <= MAX_WELD_TOLERANCE) || !cullOptionsAreValid(&o))
+    if (!optionsAreValid(&o))
         return dFastMeshErrorArgument;
     g->options = o;
     return dFastMeshOk;
@@ -238,58 +249,70 @@ int dGeomFastMeshDataGetOptions(dFastMeshDataID g, dFastMeshOptions *options)
 
 /* ---- building -------------------------------------------------------------------------------- */
 
-static int build(dFastMeshDataID data, const fmMeshSource *source, const void *normals)
+/* What is made beside the old content, which stays until everything went well. */
+typedef struct Made {
+    fmMesh mesh;
+    fmTree tree;
+    fmCullData cull;
+    fmCoarse coarse;
+    fmTurned turned;
+} Made;
+
+static void freeMade(Made *made)
 {
-    if (!data)
-        return dFastMeshErrorArgument;
+    fmTurnedFree(&made->turned);
+    fmCoarseFree(&made->coarse);
+    fmCullFree(&made->cull);
+    fmTreeFree(&made->tree);
+    fmMeshFree(&made->mesh);
+}
 
-    /* beside the old content, which stays until everything went well */
-    dStopwatch watch;
-    dStopwatchReset(&watch);
-    dStopwatchStart(&watch);
-    fmMesh mesh = {0};
-    fmTree tree = {0};
-    fmCullData cull = {0};
-    fmCoarse coarse = {0};
-    fmTurned turned = {0};
-    fmCullOptions options = cullOptions(&data->options);
-    int status = fmMeshCook(&mesh, source, data->options.weldTolerance);
-    if (status != dFastMeshOk)
-        return status;
-    status =
-        fmTreeBuild(&tree, &mesh, (fmSplitRule)data->options.splitRule, data->options.leafSize);
-    if (status == dFastMeshOk)
-        status = fmCullBuild(&cull, &mesh, &tree, &options);
-    if (status == dFastMeshOk)
-        status = fmCoarseMake(&coarse, &mesh);
-    if (status == dFastMeshOk && data->turnedWanted)
-        status = fmTurnedMake(&turned, &mesh);
-    if (status != dFastMeshOk) {
-        fmCoarseFree(&coarse);
-        fmCullFree(&cull);
-        fmTreeFree(&tree);
-        fmMeshFree(&mesh);
-        return status;
-    }
-    dStopwatchStop(&watch);
-
+/* Takes the place of the old content, with the arrays of the user that belong to it. */
+static void adopt(dFastMeshDataID data, const Made *made, const dFastMeshOptions *options,
+                  const fmMeshSource *source, const void *normals)
+{
     dropMovedVertices(data);
-    fmCoarseFree(&data->coarse);
-    fmTurnedFree(&data->turned);
-    fmCullFree(&data->cull);
-    fmTreeFree(&data->tree);
-    fmMeshFree(&data->mesh);
-    data->coarse = coarse;
-    data->turned = turned;
-    data->mesh = mesh;
-    data->tree = tree;
-    data->cull = cull;
+    freeContent(data);
+    data->coarse = made->coarse;
+    data->turned = made->turned;
+    data->mesh = made->mesh;
+    data->tree = made->tree;
+    data->cull = made->cull;
     data->built = true;
-    data->buildSeconds = dStopwatchTime(&watch);
+    data->builtWith = *options;
     data->source = *source;
     data->normals = (void *)normals;
     data->useFlags = NULL; /* were those of the old triangles */
     markUsersMoved(data);
+}
+
+static int build(dFastMeshDataID data, const fmMeshSource *source, const void *normals)
+{
+    if (!data)
+        return dFastMeshErrorArgument;
+    dStopwatch watch;
+    dStopwatchReset(&watch);
+    dStopwatchStart(&watch);
+    Made made = {0};
+    const dFastMeshOptions options = data->options;
+    fmCullOptions cull = cullOptions(&options);
+    int status = fmMeshCook(&made.mesh, source, options.weldTolerance);
+    if (status == dFastMeshOk)
+        status = fmTreeBuild(&made.tree, &made.mesh, (fmSplitRule)options.splitRule,
+                             options.leafSize);
+    if (status == dFastMeshOk)
+        status = fmCullBuild(&made.cull, &made.mesh, &made.tree, &cull);
+    if (status == dFastMeshOk)
+        status = fmCoarseMake(&made.coarse, &made.mesh);
+    if (status == dFastMeshOk && data->turnedWanted)
+        status = fmTurnedMake(&made.turned, &made.mesh);
+    if (status != dFastMeshOk) {
+        freeMade(&made);
+        return status;
+    }
+    dStopwatchStop(&watch);
+    data->buildSeconds = dStopwatchTime(&watch);
+    adopt(data, &made, &options, source, normals);
     return dFastMeshOk;
 }
 
@@ -338,6 +361,71 @@ int dGeomFastMeshDataBuildSimple(dFastMeshDataID g, const dReal *Vertices, int V
                                  const dTriIndex *Indices, int IndexCount)
 {
     return dGeomFastMeshDataBuildSimple1(g, Vertices, VertexCount, Indices, IndexCount, NULL);
+}
+
+/* ---- files ----------------------------------------------------------------------------------- */
+
+int dGeomFastMeshDataSave(dFastMeshDataID g, const char *path)
+{
+    if (!g || !path)
+        return dFastMeshErrorArgument;
+    if (!g->built)
+        return dFastMeshErrorState;
+    fmFileContent content = {
+        .options = g->builtWith, .mesh = g->mesh, .tree = g->tree, .coarse = g->coarse};
+    if (g->cull.ready && !g->cull.options.binary) {
+        content.lanes = g->cull.lanes;
+        content.root = g->cull.root;
+    }
+    return fmFileSave(path, &content);
+}
+
+/* From what a file has; what is in it is taken over, also on failure. */
+static int unpack(Made *made, fmFileContent *content, bool turnedWanted)
+{
+    *made = (Made){.mesh = content->mesh, .tree = content->tree, .coarse = content->coarse};
+    fmCullOptions cull = cullOptions(&content->options);
+    int status = dFastMeshOk;
+    if (content->lanes.nodeCount > 0 && !cull.binary) {
+        made->cull = (fmCullData){
+            .ready = true, .options = cull, .root = content->root, .lanes = content->lanes};
+    } else {
+        fmConeTableFree(&content->lanes);
+        status = fmCullBuild(&made->cull, &made->mesh, &made->tree, &cull);
+    }
+    if (status == dFastMeshOk && turnedWanted)
+        status = fmTurnedMake(&made->turned, &made->mesh);
+    if (status != dFastMeshOk)
+        freeMade(made);
+    return status;
+}
+
+int dGeomFastMeshDataLoad(dFastMeshDataID g, const char *path)
+{
+    if (!g || !path)
+        return dFastMeshErrorArgument;
+    dStopwatch watch;
+    dStopwatchReset(&watch);
+    dStopwatchStart(&watch);
+    fmFileContent content;
+    int status = fmFileLoad(path, &content);
+    if (status != dFastMeshOk)
+        return status;
+    if (!optionsAreValid(&content.options)) {
+        fmFileContentFree(&content);
+        return dFastMeshErrorFormat;
+    }
+    Made made;
+    status = unpack(&made, &content, g->turnedWanted);
+    if (status != dFastMeshOk)
+        return status;
+    dStopwatchStop(&watch);
+    g->buildSeconds = dStopwatchTime(&watch);
+    g->options = content.options;
+    /* an Update has no array to read until vertices are handed over */
+    fmMeshSource nowhere = {.vertexCount = made.mesh.vertexCount};
+    adopt(g, &made, &content.options, &nowhere, NULL);
+    return dFastMeshOk;
 }
 
 /* ---- moving vertices ------------------------------------------------------------------------- */

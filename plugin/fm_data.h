@@ -31,7 +31,8 @@ struct dxFastMeshData {
     bool turnedWanted;
     double buildSeconds;
 
-    dFastMeshOptions options; /* for the next build */
+    dFastMeshOptions builtWith; /* the options of the last build */
+    dFastMeshOptions options;   /* for the next build */
     fmMeshSource source;      /* of the last build, for an Update that reads it again; without
                                  vertices once some were handed over */
     fmVec3 *movedVertices;    /* what SetVertices left for Update, or NULL */

@@ -41,6 +41,45 @@ void fmFreeAligned(void *block)
     dFree(raw, total);
 }
 
+void *fmBlockItems(const void *owner, const fmBlock *block)
+{
+    void *items;
+    memcpy(&items, (const char *)owner + block->place, sizeof items);
+    return items;
+}
+
+void fmBlockSet(void *owner, const fmBlock *block, void *items)
+{
+    memcpy((char *)owner + block->place, &items, sizeof items);
+}
+
+bool fmBlockMake(void *owner, const fmBlock *block)
+{
+    void *items =
+        block->alignment ? fmAllocAligned(block->bytes, block->alignment) : fmAlloc(block->bytes);
+    fmBlockSet(owner, block, items);
+    return items || block->bytes == 0;
+}
+
+void fmBlocksFree(void *owner, const fmBlock *blocks, int count)
+{
+    for (int i = 0; i < count; ++i) {
+        if (blocks[i].alignment)
+            fmFreeAligned(fmBlockItems(owner, &blocks[i]));
+        else
+            fmFree(fmBlockItems(owner, &blocks[i]), blocks[i].bytes);
+        fmBlockSet(owner, &blocks[i], NULL);
+    }
+}
+
+size_t fmBlocksBytes(const fmBlock *blocks, int count)
+{
+    size_t bytes = 0;
+    for (int i = 0; i < count; ++i)
+        bytes += blocks[i].bytes;
+    return bytes;
+}
+
 bool fmArrayReserve(fmArray *array, size_t bytes)
 {
     if (bytes <= array->capacity)

@@ -13,6 +13,28 @@ void fmFree(void *block, size_t bytes);
 void *fmAllocAligned(size_t bytes, size_t alignment);
 void fmFreeAligned(void *block);
 
+/* One array of a struct that owns several: where in the struct its pointer stands, how large it is by the
+ * struct's counts, and the alignment it needs, 0 for that of fmAlloc. A struct lists its arrays once, and
+ * whatever goes over all of them (freeing, counting bytes, files) goes by that list. */
+typedef struct fmBlock {
+    size_t place;
+    size_t bytes, elementBytes;
+    size_t alignment;
+} fmBlock;
+
+/* clang-format off */
+#define FM_BLOCK(type, array, count, alignment)                                                      \
+    {offsetof(type, array), (size_t)(count) * sizeof *((type *)NULL)->array,                           \
+     sizeof *((type *)NULL)->array, alignment}
+/* clang-format on */
+
+void *fmBlockItems(const void *owner, const fmBlock *block);
+void fmBlockSet(void *owner, const fmBlock *block, void *items);
+/* Room for the array, NULL for one without elements; false when memory is out. */
+bool fmBlockMake(void *owner, const fmBlock *block);
+void fmBlocksFree(void *owner, const fmBlock *blocks, int count);
+size_t fmBlocksBytes(const fmBlock *blocks, int count);
+
 /* A number different from all before. Any thread may ask. */
 uint64_t fmNextSerial(void);
 

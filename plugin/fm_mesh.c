@@ -11,9 +11,6 @@
 #include <fastmesh/fastmesh.h>
 #include <string.h>
 
-/* More triangles than this would overflow the 32-bit indices into pointEdges (six entries per face). */
-#define MAX_TRIANGLES (INT32_MAX / 6)
-
 /* A triangle less high than this fraction of the mesh's size has no area: corners are known to
  * DBL_EPSILON of the size, so the normal of a lower one would be off by more than 2e-4 rad. Guarded by
  * test_sliver: "small cases". */
@@ -28,58 +25,45 @@
  * equality. */
 #define MIN_WELD_REL 1e-15
 
-/* One array of a mesh. */
-typedef struct Block {
-    void *items;
-    size_t bytes;
-} Block;
-
-#define BLOCK_COUNT 16
-
 /* clang-format off */
-#define BLOCK(array, count) {array, (size_t)(count) * sizeof *(array)}
+#define ARRAY(array, count) FM_BLOCK(fmMesh, array, count, 0)
 /* clang-format on */
 
-static void listBlocks(const fmMesh *m, Block blocks[BLOCK_COUNT])
+int fmMeshBlocks(const fmMesh *m, fmBlock blocks[FM_MESH_BLOCKS])
 {
-    const Block all[BLOCK_COUNT] = {
-        BLOCK(m->vertices, m->vertexCount),
-        BLOCK(m->triangles, m->triangleCount),
-        BLOCK(m->vertexPoint, m->vertexCount),
-        BLOCK(m->points, m->pointCount),
-        BLOCK(m->faces, m->faceCount),
-        BLOCK(m->normals, m->faceCount),
-        BLOCK(m->faceTriangle, m->faceCount),
-        BLOCK(m->faceFacet, m->faceCount),
-        BLOCK(m->edges, m->edgeCount),
-        BLOCK(m->edgeKind, m->edgeCount),
-        BLOCK(m->edgeCos, m->edgeCount),
-        BLOCK(m->pointFirstEdge, m->pointCount + 1),
-        BLOCK(m->pointEdges, 2 * (size_t)m->edgeCount),
-        BLOCK(m->pointNext, 2 * (size_t)m->edgeCount),
-        BLOCK(m->flats, m->flatCount),
-        BLOCK(m->facetSides, m->facetSideCount),
+    const fmBlock all[FM_MESH_BLOCKS] = {
+        ARRAY(vertices, m->vertexCount),
+        ARRAY(triangles, m->triangleCount),
+        ARRAY(vertexPoint, m->vertexCount),
+        ARRAY(points, m->pointCount),
+        ARRAY(faces, m->faceCount),
+        ARRAY(normals, m->faceCount),
+        ARRAY(faceTriangle, m->faceCount),
+        ARRAY(faceFacet, m->faceCount),
+        ARRAY(edges, m->edgeCount),
+        ARRAY(edgeKind, m->edgeCount),
+        ARRAY(edgeCos, m->edgeCount),
+        ARRAY(pointFirstEdge, m->pointCount > 0 ? (size_t)m->pointCount + 1 : 0),
+        ARRAY(pointEdges, 2 * (size_t)m->edgeCount),
+        ARRAY(pointNext, 2 * (size_t)m->edgeCount),
+        ARRAY(flats, m->flatCount),
+        ARRAY(facetSides, m->facetSideCount),
     };
     memcpy(blocks, all, sizeof all);
+    return FM_MESH_BLOCKS;
 }
 
 void fmMeshFree(fmMesh *mesh)
 {
-    Block blocks[BLOCK_COUNT];
-    listBlocks(mesh, blocks);
-    for (int i = 0; i < BLOCK_COUNT; ++i)
-        fmFree(blocks[i].items, blocks[i].bytes);
+    fmBlock blocks[FM_MESH_BLOCKS];
+    fmBlocksFree(mesh, blocks, fmMeshBlocks(mesh, blocks));
     *mesh = (fmMesh){0};
 }
 
 size_t fmMeshBytes(const fmMesh *mesh)
 {
-    Block blocks[BLOCK_COUNT];
-    listBlocks(mesh, blocks);
-    size_t bytes = sizeof *mesh;
-    for (int i = 0; i < BLOCK_COUNT; ++i)
-        bytes += blocks[i].bytes;
-    return bytes;
+    fmBlock blocks[FM_MESH_BLOCKS];
+    return sizeof *mesh + fmBlocksBytes(blocks, fmMeshBlocks(mesh, blocks));
 }
 
 /* The user's vertex arrays may be float or double, with any stride, at any address. */
@@ -108,7 +92,7 @@ static int checkSource(const fmMeshSource *source, double weldTolerance)
 {
     if (!source || checkVertexSource(source) != dFastMeshOk || !source->indices ||
         source->indexCount < 0 || source->indexCount % 3 != 0 ||
-        source->indexCount / 3 > MAX_TRIANGLES ||
+        source->indexCount / 3 > FM_MESH_MAX_TRIANGLES ||
         source->triangleStride < 3 * (int)sizeof(int32_t) ||
         (weldTolerance != FM_WELD_NONE && !(weldTolerance >= 0 && weldTolerance < 1)))
         return dFastMeshErrorArgument;

@@ -9,12 +9,16 @@
 #ifndef FM_MESH_H
 #define FM_MESH_H
 
+#include "fm_memory.h"
 #include "fm_vec.h"
 
 /* Diagonals a mesh may have, in the user's units. The tree tests triangles in float and multiplies three
  * lengths: their product stays within FLT_MIN .. FLT_MAX. */
 #define FM_MESH_MIN_SIZE 1e-12
 #define FM_MESH_MAX_SIZE 1e12
+
+/* More triangles than this would overflow the 32-bit indices into pointEdges (six entries per face). */
+#define FM_MESH_MAX_TRIANGLES (INT32_MAX / 6)
 
 /* How the surface bends over an edge, seen from outside. */
 typedef enum fmEdgeKind {
@@ -137,8 +141,15 @@ bool fmMeshContainsBruteForce(const fmMesh *mesh, fmVec3 p);
 
 size_t fmMeshBytes(const fmMesh *mesh);
 
-/* Checks every index and every two-way link; for tests and debug builds. Returns NULL when all is well,
- * else what is wrong. */
+/* Its arrays; returns FM_MESH_BLOCKS. */
+#define FM_MESH_BLOCKS 16
+int fmMeshBlocks(const fmMesh *mesh, fmBlock blocks[FM_MESH_BLOCKS]);
+
+/* NULL when all is well, else what is wrong. Counts: what can be told without the arrays. Links: every index, every
+ * two-way link, and that numbers are numbers; not whether a face is the user's triangle. Both may be asked of
+ * a mesh made of any bytes, the first one first: the arrays have the room that the counts ask for. */
+const char *fmMeshValidateCounts(const fmMesh *mesh);
+const char *fmMeshValidateLinks(const fmMesh *mesh);
 const char *fmMeshValidate(const fmMesh *mesh);
 
 /* The facet of a face; costs an area when it is the face alone. */

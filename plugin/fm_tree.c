@@ -16,6 +16,9 @@
 /* As many leaves a mesh gets before one of them takes a second face. */
 #define SMALL_MESH_LEAVES 64
 
+/* Nodes and leaves begin with a cache line. */
+#define ALIGNMENT 64
+
 /* A projection in double is off by a few 2^-53 of the mesh's size; half sizes are given this
  * fraction of it on top. */
 #define MEASURE_SLACK 0x1p-50
@@ -463,8 +466,8 @@ static bool AllocateTree(fmTree *tree, const fmSkeleton *skeleton)
 {
     size_t nodeBytes = (size_t)skeleton->nodeCount * sizeof(fmNode8);
     size_t leafBytes = (size_t)skeleton->leafCount * sizeof(fmLeaf8);
-    tree->nodes = fmAllocAligned(nodeBytes, 64);
-    tree->leaves = fmAllocAligned(leafBytes, 64);
+    tree->nodes = fmAllocAligned(nodeBytes, ALIGNMENT);
+    tree->leaves = fmAllocAligned(leafBytes, ALIGNMENT);
     tree->faceSheet = fmAlloc((size_t)tree->faceCount * sizeof *tree->faceSheet);
     if (!tree->nodes || !tree->leaves || !tree->faceSheet)
         return false;
@@ -520,18 +523,121 @@ int fmTreeBuild(fmTree *tree, fmMesh *mesh, fmSplitRule rule, int leafSize)
     return dFastMeshOk;
 }
 
+int fmTreeBlocks(const fmTree *tree, fmBlock blocks[FM_TREE_BLOCKS])
+{
+    const fmBlock all[FM_TREE_BLOCKS] = {
+        FM_BLOCK(fmTree, nodes, tree->nodeCount, ALIGNMENT),
+        FM_BLOCK(fmTree, leaves, tree->leafCount, ALIGNMENT),
+        FM_BLOCK(fmTree, faceSheet, tree->faceCount, 0),
+    };
+    memcpy(blocks, all, sizeof all);
+    return FM_TREE_BLOCKS;
+}
+
 void fmTreeFree(fmTree *tree)
 {
-    fmFreeAligned(tree->nodes);
-    fmFreeAligned(tree->leaves);
-    fmFree(tree->faceSheet, (size_t)tree->faceCount * sizeof *tree->faceSheet);
+    fmBlock blocks[FM_TREE_BLOCKS];
+    fmBlocksFree(tree, blocks, fmTreeBlocks(tree, blocks));
     *tree = (fmTree){0};
 }
 
 size_t fmTreeBytes(const fmTree *tree)
 {
-    return (size_t)tree->nodeCount * sizeof(fmNode8) + (size_t)tree->leafCount * sizeof(fmLeaf8) +
-           (size_t)tree->faceCount * sizeof *tree->faceSheet;
+    fmBlock blocks[FM_TREE_BLOCKS];
+    return fmBlocksBytes(blocks, fmTreeBlocks(tree, blocks));
+}
+
+/* No number of a tree is larger than this: all are lengths within a mesh, or parts of a unit axis. */
+static const float kLargest = 2 * (float)FM_MESH_MAX_SIZE;
+
+/* Are all of them numbers, and none too large? Of floats that are not negative the bits are in order, and NaN and
+ * infinity come last; as integers they are compared without a branch. */
+static bool AreSound(const float *numbers, int count)
+{
+    uint32_t most, bad = 0;
+    memcpy(&most, &kLargest, sizeof most);
+    for (int i = 0; i < count; ++i) {
+        uint32_t bits;
+        memcpy(&bits, &numbers[i], sizeof bits);
+        bad |= (bits & INT32_MAX) > most;
+    }
+    return bad == 0;
+}
+
+/* The numbers of a walk over nodes, leaves and faces: all are in its order. */
+typedef struct Walk {
+    int32_t node, leaf, face;
+} Walk;
+
+static const char *CheckLeafLinks(const fmTree *tree, int32_t index, Walk *next)
+{
+    if (index != next->leaf++ || index >= tree->leafCount)
+        return "the leaves are not in order";
+    const fmLeaf8 *leaf = &tree->leaves[index];
+    if (leaf->count < 1 || leaf->count > FM_LANES)
+        return "a leaf has too few or too many faces";
+    if (leaf->firstFace != next->face || leaf->firstFace > tree->faceCount - leaf->count)
+        return "the leaves do not follow each other over the faces";
+    next->face += leaf->count;
+    if (!AreSound(leaf->corner[0][0], 9 * FM_LANES) || !AreSound(leaf->origin, 3) ||
+        !AreSound(&leaf->radius, 1))
+        return "a leaf holds what is not a number";
+    if (leaf->lookCosine && !leaf->look[0] && !leaf->look[1] && !leaf->look[2])
+        return "a leaf's cone has no axis";
+    if (leaf->sheet < -1 || leaf->sheet >= tree->faceCount)
+        return "a leaf belongs to a sheet that is not there";
+    for (int i = 0; i < leaf->count; ++i)
+        if (tree->faceSheet[leaf->firstFace + i] != leaf->sheet)
+            return "a face belongs to another sheet than its leaf";
+    return NULL;
+}
+
+/* The recursion is at most FM_TREE_MAX_DEPTH deep, whatever the links. */
+static const char *CheckNodeLinks(const fmTree *tree, int32_t index, int depth, Walk *next)
+{
+    if (index != next->node++ || index >= tree->nodeCount)
+        return "the nodes are not in order";
+    if (depth > tree->depth)
+        return "the tree is deeper than it says";
+    const fmNode8 *node = &tree->nodes[index];
+    if (node->count < 1 || node->count > FM_LANES)
+        return "a node has too few or too many children";
+    if (!AreSound(node->center[0], 3 * FM_LANES) || !AreSound(node->half[0], 3 * FM_LANES) ||
+        !AreSound(node->axis[0][0], 9 * FM_LANES) || !AreSound(node->origin, 3) ||
+        !AreSound(&node->radius, 1))
+        return "a node holds what is not a number";
+    if (node->sheet < -1 || node->sheet >= tree->faceCount)
+        return "a node belongs to a sheet that is not there";
+    const char *fault = NULL;
+    for (int i = 0; i < node->count && !fault; ++i) {
+        int32_t child = node->child[i];
+        fault = child >= 0 ? CheckNodeLinks(tree, child, depth + 1, next)
+                           : CheckLeafLinks(tree, ~child, next);
+    }
+    return fault;
+}
+
+const char *fmTreeValidateCounts(const fmTree *tree, const fmMesh *mesh)
+{
+    if (tree->faceCount != mesh->faceCount || tree->size != mesh->size)
+        return "the tree belongs to another mesh";
+    if (tree->nodeCount < 1 || tree->leafCount < 1 || tree->leafCount > tree->faceCount ||
+        tree->depth < 1 || tree->depth > FM_TREE_MAX_DEPTH)
+        return "a count of the tree is out of range";
+    if (!AreSound(tree->root.center, 3) || !AreSound(tree->root.half, 3) ||
+        !AreSound(tree->root.axis[0], 9))
+        return "the tree's box holds what is not a number";
+    return NULL;
+}
+
+const char *fmTreeValidateLinks(const fmTree *tree)
+{
+    Walk next = {0, 0, 0};
+    const char *fault = CheckNodeLinks(tree, 0, 1, &next);
+    if (!fault && (next.node != tree->nodeCount || next.leaf != tree->leafCount ||
+                   next.face != tree->faceCount))
+        fault = "some nodes, leaves or faces are not reached";
+    return fault;
 }
 
 static const char *CheckBox(const fmMesh *mesh, const fmObb *box, fmVec3 origin, FaceRange faces)
@@ -558,17 +664,8 @@ static const char *CheckBox(const fmMesh *mesh, const fmObb *box, fmVec3 origin,
     return NULL;
 }
 
-static const char *CheckLeaf(const fmTree *tree, const fmMesh *mesh, int32_t index,
-                             int32_t *nextFace)
+static const char *CheckLeaf(const fmMesh *mesh, const fmLeaf8 *leaf)
 {
-    if (index >= tree->leafCount)
-        return "a leaf index is out of range";
-    const fmLeaf8 *leaf = &tree->leaves[index];
-    if (leaf->count < 1 || leaf->count > FM_LANES)
-        return "a leaf has too few or too many faces";
-    if (leaf->firstFace != *nextFace || leaf->firstFace > mesh->faceCount - leaf->count)
-        return "the leaves do not follow each other over the faces";
-    *nextFace += leaf->count;
     for (int lane = 0; lane < leaf->count; ++lane)
         for (int corner = 0; corner < 3; ++corner) {
             fmVec3 p =
@@ -583,31 +680,19 @@ static const char *CheckLeaf(const fmTree *tree, const fmMesh *mesh, int32_t ind
     return NULL;
 }
 
-/* Checks a subtree; nextNode, nextLeaf and nextFace are the numbers its parts must bear, since
- * nodes, leaves and faces are all numbered in the order of a walk. */
-static const char *CheckNode(const fmTree *tree, const fmMesh *mesh, int32_t index, int depth,
-                             int32_t *nextNode, int32_t *nextLeaf, int32_t *nextFace)
+/* Boxes and corners of a subtree whose links are right. */
+static const char *CheckNode(const fmTree *tree, const fmMesh *mesh, int32_t index)
 {
-    if (index != (*nextNode)++ || index >= tree->nodeCount)
-        return "the nodes are not in order";
-    if (depth > tree->depth || depth > FM_TREE_MAX_DEPTH)
-        return "the tree is deeper than it says";
     const fmNode8 *node = &tree->nodes[index];
-    if (node->count < 1 || node->count > FM_LANES)
-        return "a node has too few or too many children";
     const char *fault = NULL;
     for (int i = 0; i < node->count && !fault; ++i) {
-        FaceRange faces = {*nextFace, 0};
         int32_t child = node->child[i];
-        if (child >= 0)
-            fault = CheckNode(tree, mesh, child, depth + 1, nextNode, nextLeaf, nextFace);
-        else if (~child != (*nextLeaf)++)
-            fault = "the leaves are not in order";
-        else
-            fault = CheckLeaf(tree, mesh, ~child, nextFace);
+        fault = child >= 0 ? CheckNode(tree, mesh, child) : CheckLeaf(mesh, &tree->leaves[~child]);
         if (fault)
             break;
-        faces.end = *nextFace;
+        LeafRange leaves = LeavesUnder(tree, child);
+        const fmLeaf8 *last = &tree->leaves[leaves.end - 1];
+        FaceRange faces = {tree->leaves[leaves.first].firstFace, last->firstFace + last->count};
         fmObb box = LaneBox(node, i);
         if (!(fmLength(FromFloats(box.center)) <= node->radius))
             return "a box's centre lies beyond its node's radius";
@@ -618,15 +703,12 @@ static const char *CheckNode(const fmTree *tree, const fmMesh *mesh, int32_t ind
 
 const char *fmTreeValidate(const fmTree *tree, const fmMesh *mesh)
 {
-    if (!tree->nodes || !tree->leaves || tree->nodeCount < 1)
-        return "the tree is empty";
-    if (tree->faceCount != mesh->faceCount)
-        return "the tree belongs to another mesh";
-    int32_t nextNode = 0, nextLeaf = 0, nextFace = 0;
-    const char *fault = CheckNode(tree, mesh, 0, 1, &nextNode, &nextLeaf, &nextFace);
+    const char *fault = fmTreeValidateCounts(tree, mesh);
+    if (!fault)
+        fault = fmTreeValidateLinks(tree);
+    if (!fault)
+        fault = CheckNode(tree, mesh, 0);
     if (fault)
         return fault;
-    if (nextNode != tree->nodeCount || nextLeaf != tree->leafCount || nextFace != tree->faceCount)
-        return "some nodes, leaves or faces are not reached";
     return CheckBox(mesh, &tree->root, fmVec(0, 0, 0), (FaceRange){0, tree->faceCount});
 }

@@ -95,7 +95,16 @@ void fmTreeFree(fmTree *tree);
 /* Recomputes all boxes and leaf triangles from the mesh's moved points; the hierarchy stays. */
 void fmTreeRefit(fmTree *tree, const fmMesh *mesh);
 size_t fmTreeBytes(const fmTree *tree);
-const char *fmTreeValidate(const fmTree *tree, const fmMesh *mesh); /* NULL, or what is wrong */
+/* Its arrays; returns FM_TREE_BLOCKS. */
+#define FM_TREE_BLOCKS 3
+int fmTreeBlocks(const fmTree *tree, fmBlock blocks[FM_TREE_BLOCKS]);
+
+/* NULL, or what is wrong. Counts: what can be told without the arrays. Links: whatever a query or a refit goes by
+ * is within bounds, and all numbers are numbers; where the boxes lie is not looked at. Both may be asked of a
+ * tree made of any bytes, the first one first. */
+const char *fmTreeValidateCounts(const fmTree *tree, const fmMesh *mesh);
+const char *fmTreeValidateLinks(const fmTree *tree);
+const char *fmTreeValidate(const fmTree *tree, const fmMesh *mesh);
 
 /* A sink is handed batches of candidates in an order that depends on the two meshes and the pose
  * alone; returning false ends the query. */

@@ -2,11 +2,66 @@
  * a damaged mesh is told, not followed. */
 #include "fm_mesh.h"
 
-/* How far the length of a normal may be from 1: some roundings, with room to spare. */
+#include <string.h>
+
+/* How far the length of a normal may be from 1: some roundings, with room to spare. Of its square, twice that. */
 #define UNIT_ERROR 1e-14
+
+static bool isUnit(fmVec3 v)
+{
+    return fabs(fmLengthSq(v) - 1) <= 2 * UNIT_ERROR;
+}
+
+static bool isWithin(int32_t value, int32_t least, int32_t most)
+{
+    return value >= least && value <= most;
+}
+
+static const char *validateReport(const fmMesh *mesh)
+{
+    const fmMeshReport *report = &mesh->report;
+    unsigned char closed; /* a file may have anything there, and a bool that is neither may not be read */
+    memcpy(&closed, &report->closed, sizeof closed);
+    _Static_assert(sizeof closed == sizeof report->closed, "a bool is a byte");
+    int32_t triangles = mesh->triangleCount, vertices = mesh->vertexCount, edges = mesh->edgeCount;
+    if (!isWithin(report->degenerateTriangles, 0, triangles) ||
+        !isWithin(report->flippedTriangles, 0, triangles) ||
+        !isWithin(report->duplicateTriangles, 0, triangles) ||
+        !isWithin(report->unreferencedVertices, 0, vertices) ||
+        !isWithin(report->weldedVertices, 0, vertices) ||
+        !isWithin(report->borderEdges, 0, edges) || !isWithin(report->nonManifoldEdges, 0, edges) ||
+        !isWithin(report->inconsistentEdges, 0, edges) ||
+        !isWithin(report->components, 1, mesh->faceCount) ||
+        !isWithin(report->invertedComponents, 0, report->components) || !isfinite(report->volume))
+        return "a number of the report is out of range";
+    bool whole = report->borderEdges == 0 && report->nonManifoldEdges == 0 &&
+                 report->inconsistentEdges == 0;
+    return closed != whole ? "the report does not know whether the mesh is closed" : NULL;
+}
+
+const char *fmMeshValidateCounts(const fmMesh *mesh)
+{
+    if (!isWithin(mesh->triangleCount, 1, FM_MESH_MAX_TRIANGLES) ||
+        !isWithin(mesh->faceCount, 1, mesh->triangleCount) ||
+        !isWithin(mesh->vertexCount, 3, INT32_MAX) ||
+        !isWithin(mesh->pointCount, 3, mesh->vertexCount) ||
+        !isWithin(mesh->edgeCount, 3, 3 * mesh->faceCount) ||
+        !isWithin(mesh->facetCount, 1, mesh->faceCount) ||
+        !isWithin(mesh->flatCount, 0, mesh->facetCount) ||
+        !isWithin(mesh->facetSideCount, 0, 3 * mesh->faceCount))
+        return "a count is out of range";
+    if (!(mesh->size >= FM_MESH_MIN_SIZE && mesh->size <= FM_MESH_MAX_SIZE) ||
+        !(fmMaxAbs(mesh->box.lo) <= mesh->size) || !(fmMaxAbs(mesh->box.hi) <= mesh->size) ||
+        !fmIsFinite(mesh->box.lo) || !fmIsFinite(mesh->box.hi) || !fmIsFinite(mesh->origin))
+        return "the mesh has no size or place";
+    return validateReport(mesh);
+}
 
 static const char *validateVertices(const fmMesh *mesh)
 {
+    for (int32_t v = 0; v < mesh->vertexCount; ++v)
+        if (!fmIsFinite(mesh->vertices[v]))
+            return "a vertex is not finite";
     for (int32_t t = 0; t < mesh->triangleCount; ++t)
         for (int c = 0; c < 3; ++c)
             if (mesh->triangles[t][c] < 0 || mesh->triangles[t][c] >= mesh->vertexCount)
@@ -32,26 +87,30 @@ static const char *validateFace(const fmMesh *mesh, int32_t f)
         return "a face has no triangle";
     if (mesh->faceFacet[f] < 0 || mesh->faceFacet[f] >= mesh->facetCount)
         return "a face has no facet";
-    if (fabs(fmLength(mesh->normals[f]) - 1) > UNIT_ERROR)
+    if (!isUnit(mesh->normals[f]))
         return "a face's normal is not of unit length";
     for (int c = 0; c < 3; ++c) {
         int32_t from = face->point[c], to = face->point[(c + 1) % 3], e = face->edge[c];
         if (from < 0 || from >= mesh->pointCount || from == to)
             return "a face's corners are not three points";
-        if (mesh->report.flippedTriangles == 0 &&
-            from != mesh->vertexPoint[mesh->triangles[triangle][c]])
-            return "a face and its triangle differ";
         if (e < 0 || e >= mesh->edgeCount)
             return "a face has no edge";
+        /* which side it is nobody can foresee: no branch asks for it, nor for each of these */
         const fmEdge *edge = &mesh->edges[e];
-        int side = from < to ? 0 : 1;
-        if (edge->point[side] != from || edge->point[1 - side] != to || edge->face[side] != f)
-            return "a face's edge does not know the face";
+        int side = from > to;
+        int32_t differ = (edge->point[side] ^ from) | (edge->point[1 - side] ^ to) |
+                         (edge->face[side] ^ f) | (edge->face[1 - side] ^ face->next[c]);
+        if (differ)
+            return edge->face[side] != f ? "a face's edge does not know the face"
+                   : edge->face[1 - side] != face->next[c]
+                       ? "a face does not know the face beyond an edge"
+                       : "a face's edge joins other points";
     }
     return NULL;
 }
 
-static const char *validateEdge(const fmMesh *mesh, int32_t e)
+/* Counts the faces of all edges in faceSides. */
+static const char *validateEdge(const fmMesh *mesh, int32_t e, int32_t *faceSides)
 {
     const fmEdge *edge = &mesh->edges[e];
     if (edge->point[0] < 0 || edge->point[0] >= edge->point[1] ||
@@ -63,18 +122,17 @@ static const char *validateEdge(const fmMesh *mesh, int32_t e)
         int32_t f = edge->face[i];
         if (f < -1 || f >= mesh->faceCount)
             return "an edge names a face that is not there";
-        const int32_t *of = f >= 0 ? mesh->faces[f].edge : NULL;
-        if (of && of[0] != e && of[1] != e && of[2] != e)
-            return "an edge's face does not know the edge";
-        for (int k = 0; k < 3 && of; ++k)
-            if (of[k] == e && mesh->faces[f].next[k] != edge->face[1 - i])
-                return "a face does not know the face beyond an edge";
+        *faceSides += f >= 0;
     }
     bool border = edge->face[0] < 0 || edge->face[1] < 0;
     bool flat = !border && mesh->faceFacet[edge->face[0]] == mesh->faceFacet[edge->face[1]];
     if (mesh->edgeKind[e] > FM_EDGE_BORDER || (mesh->edgeKind[e] == FM_EDGE_BORDER) != border ||
         (mesh->edgeKind[e] == FM_EDGE_NEUTRAL) != flat)
         return "an edge's kind is wrong";
+    if (!(fabsf(mesh->edgeCos[e]) <= 1))
+        return "an edge's angle is none";
+    if (border && mesh->report.closed)
+        return "a closed mesh has a border";
     return NULL;
 }
 
@@ -102,8 +160,10 @@ static const char *validatePointEdges(const fmMesh *mesh)
 static const char *validateFacet(const fmMesh *mesh, int32_t i)
 {
     const fmFacet *facet = &mesh->flats[i];
-    if (fabs(fmLength(facet->normal) - 1) > UNIT_ERROR)
+    if (!isUnit(facet->normal))
         return "a facet's normal is not of unit length";
+    if (!(facet->area >= 0 && facet->area <= DBL_MAX))
+        return "a facet's area is no area";
     if (facet->sideCount < 0 || facet->firstSide < 0 ||
         facet->sideCount > mesh->facetSideCount - facet->firstSide)
         return "a facet's sides are not there";
@@ -114,14 +174,38 @@ static const char *validateFacet(const fmMesh *mesh, int32_t i)
     return NULL;
 }
 
-const char *fmMeshValidate(const fmMesh *mesh)
+const char *fmMeshValidateLinks(const fmMesh *mesh)
 {
     const char *fault = validateVertices(mesh);
+    int32_t faceSides = 0;
+    for (int32_t e = 0; e < mesh->edgeCount && !fault; ++e)
+        fault = validateEdge(mesh, e, &faceSides);
     for (int32_t f = 0; f < mesh->faceCount && !fault; ++f)
         fault = validateFace(mesh, f);
-    for (int32_t e = 0; e < mesh->edgeCount && !fault; ++e)
-        fault = validateEdge(mesh, e);
+    /* the three sides of a face are sides of edges that know it, and no two the same: these are all there are */
+    if (!fault && faceSides != 3 * mesh->faceCount)
+        fault = "an edge's face does not know the edge";
     for (int32_t i = 0; i < mesh->flatCount && !fault; ++i)
         fault = validateFacet(mesh, i);
     return fault ? fault : validatePointEdges(mesh);
+}
+
+static const char *validateTriangles(const fmMesh *mesh)
+{
+    for (int32_t f = 0; f < mesh->faceCount; ++f)
+        for (int c = 0; c < 3; ++c)
+            if (mesh->faces[f].point[c] !=
+                mesh->vertexPoint[mesh->triangles[mesh->faceTriangle[f]][c]])
+                return "a face and its triangle differ";
+    return NULL;
+}
+
+const char *fmMeshValidate(const fmMesh *mesh)
+{
+    const char *fault = fmMeshValidateCounts(mesh);
+    if (!fault)
+        fault = fmMeshValidateLinks(mesh);
+    if (!fault && mesh->report.flippedTriangles == 0)
+        fault = validateTriangles(mesh);
+    return fault;
 }

@@ -898,7 +898,8 @@ static void the_validator_names_faults(void)
         {&mesh.faces[7].point[1], mesh.faces[7].point[0], "a face's corners are not three points"},
         {&mesh.faceTriangle[4], 5, "a face and its triangle differ"},
         {none, mesh.faceCount, "an edge names a face that is not there"},
-        {none, mesh.faceCount - 1, "an edge's face does not know the edge"},
+        {none, mesh.faceCount - 1, "an edge's kind is wrong"},
+        {&mesh.faces[7].next[1], 0, "a face does not know the face beyond an edge"},
         {&mesh.pointFirstEdge[0], 1, "the edges of the points are not all there"},
         {&mesh.pointFirstEdge[1], 1, "an edge of a point does not end there"},
     };

@@ -1,10 +1,12 @@
-/* Making collision data: time, refitting, memory. */
+/* Making collision data: time, files of it, refitting, memory. */
 #include <fastmesh/fastmesh.h>
 #include <malloc.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "jobs.h"
 #include "scene_families.h"
@@ -101,6 +103,81 @@ void JobCook(const BenchOptions *options, int variant, BenchResult *result)
                     BenchAtMost, 1.2);
     BenchNote(result, "ns", 1e3 * result->sides[0].micros / MeshSetFaces(&set),
               "FastMesh per face");
+    MeshSetFree(&set);
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Cooked files
+ */
+
+#define COOKED_DIRECTORY 220 /* characters of its name at most */
+
+typedef struct Cooked {
+    char paths[MESH_SET_MAX][256];
+    int count;
+    double bytes; /* of all files */
+} Cooked;
+
+/* Loads all files; returns how many. */
+static int AskCooked(void *context, int query)
+{
+    const Cooked *cooked = context;
+    int loaded = 0;
+    (void)query;
+    for (int i = 0; i < cooked->count; ++i) {
+        dFastMeshDataID data = dGeomFastMeshDataCreate();
+        loaded += dGeomFastMeshDataLoad(data, cooked->paths[i]) == dFastMeshOk;
+        dGeomFastMeshDataDestroy(data);
+    }
+    return loaded;
+}
+
+static bool WriteCooked(const Cook *cook, char directory[COOKED_DIRECTORY], Cooked *cooked)
+{
+    const char *temporary = getenv("TMPDIR");
+    snprintf(directory, COOKED_DIRECTORY, "%.180s/fastmesh_bench_XXXXXX",
+             temporary ? temporary : "/tmp");
+    if (!mkdtemp(directory))
+        return false;
+    bool good = true;
+    for (int i = 0; good && i < cook->set->count; ++i) {
+        struct stat file;
+        char *path = cooked->paths[cooked->count++];
+        snprintf(path, sizeof cooked->paths[0], "%.200s/%d", directory, i);
+        dFastMeshDataID data = CookMesh(cook, &cook->set->meshes[i]);
+        good = data && dGeomFastMeshDataSave(data, path) == dFastMeshOk && stat(path, &file) == 0;
+        FreeCooked(cook, data);
+        cooked->bytes += good ? (double)file.st_size : 0;
+    }
+    return good && AskCooked(cooked, 0) == cook->set->count; /* also the warm-up */
+}
+
+void JobCooked(const BenchOptions *options, int variant, BenchResult *result)
+{
+    MeshSet set;
+    if (variant == CookMany)
+        set = ManyFaces(options->manyFaces, result);
+    else if (!MeshSetMake((MeshSetKind)variant, options, options->faces, result, &set))
+        return;
+    Cooked cooked = {.count = 0};
+    char directory[COOKED_DIRECTORY];
+    Cook cook = {.set = &set, .engine = SceneEngineFastMesh, .peer = -1};
+    const MeasureSide sides[] = {{"loading", &cooked, AskCooked},
+                                 {"loading again", &cooked, AskCooked},
+                                 {"building", &cook, AskCook}};
+    if (WriteCooked(&cook, directory, &cooked)) {
+        MeasureLong(sides, 3, variant == CookMany ? LONG_ROUNDS : options->rounds, options->seed,
+                    result);
+        BenchRatioGoal(result, "building", 10);
+        BenchNote(result, "ms", 1e-3 * result->sides[0].micros / set.count, "loading one mesh");
+        BenchNote(result, "bytes", cooked.bytes / MeshSetFaces(&set), "of the file per face");
+        BenchSay(result, "files in memory already; ratios are to loading");
+    } else {
+        BenchSkip(result, "cannot write files at %.180s", directory);
+    }
+    for (int i = 0; i < cooked.count; ++i)
+        unlink(cooked.paths[i]);
+    rmdir(directory);
     MeshSetFree(&set);
 }
 

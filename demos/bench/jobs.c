@@ -46,6 +46,8 @@ const BenchJob kBenchJobs[] = {
     {"cook-paper", "cooking, all meshes", JobCook, MeshSetPaper},
     {"cook-made", "cooking, all meshes", JobCook, MeshSetMade},
     {"cook-many", "cooking one large mesh", JobCook, CookMany},
+    {"cooked-made", "cooked files of all meshes", JobCooked, MeshSetMade},
+    {"cooked-many", "the cooked file of one large mesh", JobCooked, CookMany},
     {"refit", "vertices move: refitting, all meshes", JobRefit, MeshSetMade},
     {"load", "reading mesh files, all meshes: OBJ, binary STL, text STL", JobLoad, MeshSetMade},
     {"memory-paper", "bytes per face", JobMemory, MeshSetPaper},

@@ -44,6 +44,7 @@ void JobPartner(const BenchOptions *options, int variant, BenchResult *result);
 /* cooking.c; the variant is a MeshSetKind, or CookMany for one large mesh */
 enum { CookMany = MeshSetKinds };
 void JobCook(const BenchOptions *options, int variant, BenchResult *result);
+void JobCooked(const BenchOptions *options, int variant, BenchResult *result);
 void JobRefit(const BenchOptions *options, int variant, BenchResult *result);
 void JobMemory(const BenchOptions *options, int variant, BenchResult *result);
 

@@ -221,11 +221,27 @@ typedef struct dFastMeshInfo {
     int concavePatches;
     int flatPatches;          /* convex and concave at once */
     int mixedPatches;
-    double buildSeconds;      /* wall time of the last build */
+    double buildSeconds;      /* wall time of the last build, or load */
 } dFastMeshInfo;
 
 /* Returns a status: dFastMeshErrorState before the first successful build. */
 FASTMESH_API int dGeomFastMeshDataGetInfo(dFastMeshDataID g, dFastMeshInfo *info);
+
+/* Cooked files: what a build made, written to a file and taken from there without building. Save needs built data and
+ * writes a file of its own first, which takes the place of what was at `path` when it is complete, so
+ * that nobody ever reads half of one. Load gives data that answers, to the bit, as the saved one did,
+ * with the options it was built with; dFastMeshInfo.buildSeconds is then the time of loading. As after
+ * a Build, geoms that use the data see the new mesh at once, so this must not run inside a collision
+ * callback. Vertices move by dGeomFastMeshDataSetVertices; there are no arrays that Update could read
+ * again. What dGeomFastMeshDataSet remembers, and vertices that wait for an Update, are not stored.
+ *
+ * A file is for the version of the library and the kind of machine that wrote it: keep the meshes
+ * themselves as well, and build again on dFastMeshErrorFormat. Any bytes may be loaded without harm.
+ * Binary trees are not stored but built on loading, from the vertices as they then are. Each returns a status: dFastMeshErrorState for data
+ * without a build, dFastMeshErrorFile, dFastMeshErrorFormat for a file that is damaged, of another
+ * version or none of ours; on failure the data, and the file, are as they were. */
+FASTMESH_API int dGeomFastMeshDataSave(dFastMeshDataID g, const char *path);
+FASTMESH_API int dGeomFastMeshDataLoad(dFastMeshDataID g, const char *path);
 
 /* ---- Geoms ----------------------------------------------------------------------------------- */
 
