@@ -690,7 +690,7 @@ static const char *CheckNode(const fmTree *tree, const fmMesh *mesh, int32_t ind
         fault = child >= 0 ? CheckNode(tree, mesh, child) : CheckLeaf(mesh, &tree->leaves[~child]);
         if (fault)
             break;
-        LeafRange leaves = LeavesUnder(tree, child);
+        fmLeafRange leaves = fmTreeLeavesUnder(tree, child);
         const fmLeaf8 *last = &tree->leaves[leaves.end - 1];
         FaceRange faces = {tree->leaves[leaves.first].firstFace, last->firstFace + last->count};
         fmObb box = LaneBox(node, i);
