@@ -33,8 +33,8 @@ static void *CountingRealloc(void *block, dsizeint oldSize, dsizeint newSize)
 
 static void CountingFree(void *block, dsizeint size)
 {
-    --counting.blocks;
-    counting.bytes -= size;
+    counting.blocks -= block != NULL;
+    counting.bytes -= block ? size : 0;
     free(block);
 }
 
@@ -46,6 +46,17 @@ static inline void CountFrom(long failAt)
     dSetAllocHandler(CountingAlloc);
     dSetReallocHandler(CountingRealloc);
     dSetFreeHandler(CountingFree);
+}
+
+/* Call number `calls` from now on fails, counted from 0. */
+static inline void FailAfter(long calls)
+{
+    counting.failAt = counting.calls + calls + 1;
+}
+
+static inline void FailNever(void)
+{
+    counting.failAt = 0;
 }
 
 static inline void StopCounting(void)

@@ -1,4 +1,5 @@
 /* Cooked files: what is loaded is what was saved, to the bit, and no bytes do any harm. */
+#include "counting.h"
 #include "fm_file.h"
 #include "geoms.h"
 
@@ -10,40 +11,6 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-/* ---- counting memory ------------------------------------------------------------------------- */
-
-static long blocksAlive;
-static long allocationsLeft = -1; /* until one fails; negative for never */
-
-static bool AllocationFails(void)
-{
-    return allocationsLeft >= 0 && allocationsLeft-- == 0;
-}
-
-static void *CountedAlloc(size_t size)
-{
-    if (AllocationFails())
-        return NULL;
-    ++blocksAlive;
-    return malloc(size);
-}
-
-static void *CountedRealloc(void *block, size_t oldSize, size_t newSize)
-{
-    (void)oldSize;
-    if (AllocationFails())
-        return NULL;
-    blocksAlive += block == NULL;
-    return realloc(block, newSize);
-}
-
-static void CountedFree(void *block, size_t size)
-{
-    (void)size;
-    blocksAlive -= block != NULL;
-    free(block);
-}
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
@@ -620,22 +587,22 @@ static void no_memory_changes_nothing(void)
         TestMesh mesh = row->make(), cube = TestMeshBox(2, 2, 2, 2);
         dFastMeshDataID data = BuildRow(row, &mesh);
         dGeomFastMeshDataSave(data, PathOf("a"));
-        allocationsLeft = 0;
+        FailAfter(0);
         CU_ASSERT_EQUAL(dGeomFastMeshDataSave(data, PathOf("b")), dFastMeshErrorMemory);
-        allocationsLeft = -1;
+        FailNever();
         dGeomFastMeshDataDestroy(data);
         data = TestData(&cube);
         dGeomID hollow = dCreateFastMesh(0, data, NULL, NULL, NULL);
         dGeomFastMeshSetSides(hollow, dFastMeshInverted);
         dFastMeshInfo before = InfoOf(data);
-        long alive = blocksAlive;
+        long alive = counting.blocks;
         int status = dFastMeshErrorMemory, failures = 0;
         for (; status == dFastMeshErrorMemory && failures < 1000; ++failures) {
-            allocationsLeft = failures;
+            FailAfter(failures);
             status = dGeomFastMeshDataLoad(data, PathOf("a"));
-            allocationsLeft = -1;
+            FailNever();
             FM_CHECK_ROW(row->name, status == dFastMeshOk ||
-                                        (SameInfo(data, &before) && blocksAlive == alive));
+                                        (SameInfo(data, &before) && counting.blocks == alive));
         }
         FM_CHECK_ROW(row->name, status == dFastMeshOk && failures > 15);
         dGeomDestroy(hollow);
@@ -658,9 +625,7 @@ int main(void)
     };
     if (!mkdtemp(directory))
         return 2;
-    dSetAllocHandler(CountedAlloc);
-    dSetReallocHandler(CountedRealloc);
-    dSetFreeHandler(CountedFree);
+    CountFrom(0); /* every block of ODE's and ours */
     dInitODE2(0);
     int result = RunTests("cooked", tests, FM_COUNT_OF(tests));
     dCloseFastMesh();

@@ -1,42 +1,9 @@
 /* dFastMeshDataID: building from every layout, bad input, moving vertices, options, references. */
+#include "counting.h"
 #include "geoms.h"
 
 #include <math.h>
 #include <string.h>
-
-/* ---- counting memory: every block of ODE's and ours goes through these ----------------------- */
-
-static long blocksAlive;
-static long allocationsLeft = -1; /* until one fails; negative for never */
-
-static bool AllocationFails(void)
-{
-    return allocationsLeft >= 0 && allocationsLeft-- == 0;
-}
-
-static void *CountedAlloc(size_t size)
-{
-    if (AllocationFails())
-        return NULL;
-    ++blocksAlive;
-    return malloc(size);
-}
-
-static void *CountedRealloc(void *block, size_t oldSize, size_t newSize)
-{
-    (void)oldSize;
-    if (AllocationFails())
-        return NULL;
-    blocksAlive += block == NULL;
-    return realloc(block, newSize);
-}
-
-static void CountedFree(void *block, size_t size)
-{
-    (void)size;
-    blocksAlive -= block != NULL;
-    free(block);
-}
 
 /* ---- bad input ------------------------------------------------------------------------------- */
 
@@ -166,15 +133,15 @@ static void no_memory_changes_nothing(void)
     dFastMeshDataID data = TestData(&cube);
     dFastMeshInfo before;
     dGeomFastMeshDataGetInfo(data, &before);
-    long alive = blocksAlive;
+    long alive = counting.blocks;
     int failures = 0, status;
     do {
-        allocationsLeft = failures;
+        FailAfter(failures);
         status = TestDataRebuild(data, &torus);
-        allocationsLeft = -1;
+        FailNever();
         CU_ASSERT(status == dFastMeshOk || status == dFastMeshErrorMemory);
         if (status != dFastMeshOk) {
-            CU_ASSERT(blocksAlive == alive);
+            CU_ASSERT(counting.blocks == alive);
             CU_ASSERT(SameInfo(data, &before));
             ++failures;
         }
@@ -182,12 +149,12 @@ static void no_memory_changes_nothing(void)
     CU_ASSERT(status == dFastMeshOk);
     CU_ASSERT(failures > 10);
 
-    allocationsLeft = 0;
+    FailAfter(0);
     CU_ASSERT(dGeomFastMeshDataSetVertices(data, torus.vertices, XYZ, torus.vertexCount) ==
               dFastMeshErrorMemory);
-    allocationsLeft = 0;
+    FailAfter(0);
     CU_ASSERT(dGeomFastMeshDataCreate() == NULL);
-    allocationsLeft = -1;
+    FailNever();
 
     dGeomFastMeshDataDestroy(data);
     TestMeshFree(&cube);
@@ -537,7 +504,7 @@ static void data_lives_as_long_as_needed(void)
 {
     TestMesh cube = TestMeshBox(1, 1, 1, 2);
     dInitFastMesh();
-    long before = blocksAlive;
+    long before = counting.blocks;
 
     dFastMeshDataID data = TestData(&cube);
     dGeomID a = dCreateFastMesh(0, data, NULL, NULL, NULL);
@@ -554,7 +521,7 @@ static void data_lives_as_long_as_needed(void)
     dGeomFastMeshSetData(c, NULL);
     CU_ASSERT(dGeomFastMeshGetTriangleCount(c) == 0 && dGeomFastMeshGetData(c) == NULL);
     dGeomDestroy(c);
-    CU_ASSERT(blocksAlive == before);
+    CU_ASSERT(counting.blocks == before);
 
     /* a space takes its geoms along, a waiting move goes with its data */
     dSpaceID space = dHashSpaceCreate(0);
@@ -565,7 +532,7 @@ static void data_lives_as_long_as_needed(void)
     dGeomFastMeshDataDestroy(data);
     dSpaceDestroy(space);
     dGeomFastMeshDataDestroy(NULL);
-    CU_ASSERT(blocksAlive == before);
+    CU_ASSERT(counting.blocks == before);
     dCloseFastMesh();
     TestMeshFree(&cube);
 }
@@ -586,9 +553,7 @@ int main(void)
         {"every status has a sentence", every_status_has_a_sentence},
         {"data lives as long as needed", data_lives_as_long_as_needed},
     };
-    dSetAllocHandler(CountedAlloc);
-    dSetReallocHandler(CountedRealloc);
-    dSetFreeHandler(CountedFree);
+    CountFrom(0); /* every block of ODE's and ours */
     dInitODE2(0);
     int result = RunTests("data", tests, FM_COUNT_OF(tests));
     dCloseFastMesh();
