@@ -168,25 +168,25 @@ static uint64_t fileBytes(fmFileContent *content)
     return bytes;
 }
 
-static void addHead(Checksum *checksum, const Head *head)
+/* Of bytes, with whatever is between the members. */
+static void addHead(Checksum *checksum, const void *head)
 {
-    Head copy;
-    memcpy(&copy, head, sizeof copy);
-    copy.checksum = 0;
-    addStripes(checksum, &copy, sizeof copy);
+    char copy[sizeof(Head)];
+    memcpy(copy, head, sizeof copy);
+    memset(copy + offsetof(Head, checksum), 0, sizeof(uint64_t));
+    addStripes(checksum, copy, sizeof copy);
 }
 
 void fmFileSetChecksum(void *file, size_t bytes)
 {
     if (bytes < sizeof(Head))
         return;
-    Head head;
+    char *at = file;
     Checksum checksum = kNoBytes;
-    memcpy(&head, file, sizeof head);
-    addHead(&checksum, &head);
-    addStripes(&checksum, (char *)file + sizeof head, wholeStripes(bytes - sizeof head));
-    head.checksum = closeChecksum(&checksum);
-    memcpy(file, &head, sizeof head);
+    addHead(&checksum, at);
+    addStripes(&checksum, at + sizeof(Head), wholeStripes(bytes - sizeof(Head)));
+    uint64_t sum = closeChecksum(&checksum);
+    memcpy(at + offsetof(Head, checksum), &sum, sizeof sum);
 }
 
 void fmFileContentFree(fmFileContent *content)
