@@ -177,15 +177,18 @@ static fmPairMemo *takeMemo(const fmSide *a, const fmSide *b, unsigned stages)
 
 /* Are the support planes across the line of centres apart? That settles most near misses before anything is
  * set up for them. Spaces have asked more than this already, callers of dCollide have not. */
-static bool centresTellApart(const fmSide *a, const fmSide *b, const fmPose *aInB, unsigned stages)
+static bool centresTellApart(const fmSide *a, const fmSide *b, unsigned stages)
 {
-    static const fmPose here = {{{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}}, {0, 0, 0}};
     if (!(stages & dFastMeshCullSpm) || !a->state->data || !b->state->data)
         return false;
     const fmCullData *cullA = &a->state->data->cull, *cullB = &b->state->data->cull;
+    if (!cullA->ready || !cullB->ready)
+        return false;
     double slack = POSE_ROUNDING * (fmMaxAbs(a->pose.t) + fmMaxAbs(b->pose.t));
-    return cullA->ready && cullB->ready &&
-           fmSpmRootsApart(&cullA->root, aInB, &cullB->root, &here, slack, 0, NULL);
+    bool told = fmSpmRootsApart(&cullA->root, &a->pose, &cullB->root, &b->pose, slack, 0, NULL);
+    fmStats.spmTests += 1;
+    fmStats.spmRejects += told;
+    return told;
 }
 
 /* Is the first one the reference (the second shape of fmMeshMesh)? The same for both orders of a
@@ -224,9 +227,9 @@ int fmCollideSides(fmSide *first, fmSide *second, int flags, dContactGeom *conta
     bool swapped = isReference(first, second);
     fmSide *a = swapped ? second : first, *b = swapped ? first : second;
     unsigned stages = (unsigned)(a->state->culling & b->state->culling);
-    fmPose aInB = fmRelativePose(&a->pose, &b->pose);
-    if (centresTellApart(a, b, &aInB, stages))
+    if (centresTellApart(a, b, stages))
         return 0;
+    fmPose aInB = fmRelativePose(&a->pose, &b->pose);
     fmSideFace(a, b->pose.t);
     fmSideFace(b, a->pose.t);
     reportFaces(a, b, &aInB);

@@ -55,8 +55,8 @@ FASTMESH_API const char *dFastMeshStatusText(int status);
 FASTMESH_API int dInitFastMesh(void);
 
 /* Ends what one dInitFastMesh began; the last gives ODE's reference back, frees this thread's
- * scratch memory and ends the threads of dFastMeshSpaceCollide. Geoms and data made before remain the caller's to destroy and still work as long
- * as ODE does. */
+ * scratch memory and ends the threads of dFastMeshSpaceCollide. Geoms and data made before remain
+ * the caller's to destroy and still work as long as ODE does. */
 FASTMESH_API void dCloseFastMesh(void);
 
 /* What dGeomGetClass returns for these geoms, or -1 when the class cannot be registered. May change
@@ -237,8 +237,8 @@ FASTMESH_API int dGeomFastMeshDataGetInfo(dFastMeshDataID g, dFastMeshInfo *info
  *
  * A file is for the version of the library and the kind of machine that wrote it: keep the meshes
  * themselves as well, and build again on dFastMeshErrorFormat. Any bytes may be loaded without harm.
- * Binary trees are not stored but built on loading, from the vertices as they then are. Each returns a status: dFastMeshErrorState for data
- * without a build, dFastMeshErrorFile, dFastMeshErrorFormat for a file that is damaged, of another
+ * Binary trees are not stored but built on loading, from the vertices as they then are. Each returns
+ * a status: dFastMeshErrorState for data without a build, dFastMeshErrorFile, dFastMeshErrorFormat for a file that is damaged, of another
  * version or none of ours; on failure the data, and the file, are as they were. */
 FASTMESH_API int dGeomFastMeshDataSave(dFastMeshDataID g, const char *path);
 FASTMESH_API int dGeomFastMeshDataLoad(dFastMeshDataID g, const char *path);
