@@ -154,6 +154,6 @@ size_t fmPairMemoryBytes(void)
 {
     size_t bytes = 0;
     for (size_t i = 0; i < FM_PAIR_MEMOS; ++i)
-        bytes += places[i].memo.front.pairs.capacity + places[i].memo.near.pairs.capacity;
+        bytes += places[i].memo.front.pairs.capacity + fmNearBytes(&places[i].memo.near);
     return bytes;
 }

@@ -105,12 +105,12 @@ typedef struct fmPairQuery {
     fmLaneFilter *filter[2]; /* NULL for none */
     void *filterContext[2];
     const fmIdMap *passed; /* pairs of sheets to be left out; NULL for none */
-    bool leaves;           /* the sink wants pairs of leaves instead of faces */
+    fmWalk *walk;          /* of walkAgain */
 } fmPairQuery;
 
 typedef struct fmKernels {
     void (*walkPairs)(const fmPairQuery *query);
-    void (*meetLeaves)(const fmPairQuery *query, const int32_t (*pairs)[2], int count);
+    void (*walkAgain)(const fmPairQuery *query);
     /* farSq[i]: squared distance of the centres, for the lanes that are returned */
     unsigned (*boxNode)(const fmNode8 *node, const fmBoxQuery *box, float farSq[FM_LANES]);
     unsigned (*boxLeaf)(const fmLeaf8 *leaf, const fmBoxQuery *box);

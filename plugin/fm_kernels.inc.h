@@ -19,6 +19,7 @@
 #define SQRT PASTE(fmSqrt, FM_WIDTH)
 #define SELECT PASTE(fmSelect, FM_WIDTH)
 #define BITS PASTE(fmBits, FM_WIDTH)
+#define GREATEST PASTE(fmGreatest, FM_WIDTH)
 #define GROUP_BITS ((1u << FM_WIDTH) - 1)
 #define INLINE static inline __attribute__((always_inline))
 
@@ -62,10 +63,12 @@ INLINE void LoadRows(const float rows[3][FM_LANES], int g, W out[3])
 }
 
 /* Fifteen axes: the three of the box, the three of each lane, then the nine cross products, which
- * are tried only when one of the lanes is still in. */
-INLINE unsigned BoxNodeGroup(const fmNode8 *node, const fmBoxQuery *box, int g, float *farSq)
+ * are tried only when one of the lanes is still in. apart[i]: how far lane i is from touching, at least, by the first six
+ * axes or, when it is in by them, by the others (which are shorter than unit vectors); 0 for the lanes that are
+ * returned. */
+INLINE unsigned BoxNodeGroup(const fmNode8 *node, const fmBoxQuery *box, int g, float *farSq, float *apart)
 {
-    W h[3], d[3], b[3][3], c[3][3], r[3][3], onBox[3], onLane[3];
+    W h[3], d[3], b[3][3], c[3][3], r[3][3], onBox[3], onLane[3], most = {0};
     LoadRows(node->half, g, h);
     LoadRows(node->center, g, d);
     for (int k = 0; k < 3; ++k)
@@ -73,23 +76,25 @@ INLINE unsigned BoxNodeGroup(const fmNode8 *node, const fmBoxQuery *box, int g, 
     W slack = (h[0] + h[1] + h[2]) * FM_BOX_SLACK + box->slack;
     for (int j = 0; j < 3; ++j)
         LoadRows(node->axis[j], g, b[j]);
-    M out = {0};
     for (int i = 0; i < 3; ++i) {
         for (int j = 0; j < 3; ++j) {
             c[i][j] = DotOne(box->axis[i], b[j]);
             r[i][j] = ABS(c[i][j]);
         }
         onBox[i] = DotOne(box->axis[i], d);
-        out |= ABS(onBox[i]) > slack + box->half[i] + Dot(r[i], h);
+        most = MAX(ABS(onBox[i]) - (slack + box->half[i] + Dot(r[i], h)), most);
     }
     for (int j = 0; j < 3; ++j) {
         onLane[j] = Dot(b[j], d);
-        out |= ABS(onLane[j]) >
-               slack + h[j] +
+        W radius = slack + h[j] +
                    (box->half[0] * r[0][j] + box->half[1] * r[1][j] + box->half[2] * r[2][j]);
+        most = MAX(ABS(onLane[j]) - radius, most);
     }
+    M out = most > (W){0};
+    STORE(apart, most);
     if (BITS(out) == GROUP_BITS)
         return 0;
+    W bySix = most;
     STORE(farSq, Dot(d, d));
     for (int i = 0; i < 3; ++i) {
         int i1 = (i + 1) % 3, i2 = (i + 2) % 3;
@@ -98,18 +103,27 @@ INLINE unsigned BoxNodeGroup(const fmNode8 *node, const fmBoxQuery *box, int g, 
             W distance = onBox[i2] * c[i1][j] - onBox[i1] * c[i2][j];
             W ofBox = box->half[i1] * r[i2][j] + box->half[i2] * r[i1][j];
             W ofLane = h[j1] * r[i][j2] + h[j2] * r[i][j1];
-            out |= ABS(distance) > slack + ofBox + ofLane;
+            most = MAX(ABS(distance) - (slack + ofBox + ofLane), most);
         }
     }
+    STORE(apart, SELECT(out, bySix, most));
+    out = most > (W){0};
     return ~BITS(out) & GROUP_BITS;
+}
+
+INLINE unsigned BoxNodeApart(const fmNode8 *node, const fmBoxQuery *box, float farSq[FM_LANES],
+                             float apart[FM_LANES])
+{
+    unsigned in = 0;
+    for (int g = 0; g < node->count; g += FM_WIDTH)
+        in |= BoxNodeGroup(node, box, g, farSq + g, apart + g) << g;
+    return in & ((1u << node->count) - 1);
 }
 
 static unsigned BoxNode(const fmNode8 *node, const fmBoxQuery *box, float farSq[FM_LANES])
 {
-    unsigned in = 0;
-    for (int g = 0; g < node->count; g += FM_WIDTH)
-        in |= BoxNodeGroup(node, box, g, farSq + g) << g;
-    return in & ((1u << node->count) - 1);
+    float apart[FM_LANES];
+    return BoxNodeApart(node, box, farSq, apart);
 }
 
 /* A box against triangles: thirteen axes, in the frame of the box. */
@@ -397,6 +411,65 @@ static void LeafLeaf(const fmLeaf8 *one, const fmLeaf8 *many, const fmLeafPose *
         hits[t] &= all;
 }
 
+/* How far a leaf reaches along n, and the corner and lane that do. Lanes that are not in use repeat others. */
+INLINE float Farthest(const fmLeaf8 *leaf, const float n[3], int *corner, int *lane)
+{
+    W height[3][FM_LANES / FM_WIDTH], most = Splat(-INFINITY);
+    for (int k = 0; k < 3; ++k)
+        for (int g = 0; g < FM_LANES; g += FM_WIDTH) {
+            W c[3];
+            LoadRows(leaf->corner[k], g, c);
+            height[k][g / FM_WIDTH] = DotOne(n, c);
+            most = MAX(height[k][g / FM_WIDTH], most);
+        }
+    float top = GREATEST(most);
+    unsigned there = 0; /* eight bits for each corner */
+    for (int k = 0; k < 3; ++k)
+        for (int g = 0; g < FM_LANES; g += FM_WIDTH)
+            there |= BITS((M)(height[k][g / FM_WIDTH] == Splat(top))) << (FM_LANES * k + g);
+    int first = there != 0 ? __builtin_ctz(there) : 0;
+    *corner = first / FM_LANES;
+    *lane = first % FM_LANES;
+    return top;
+}
+
+/* Looks for a plane between two leaves: across `axis`, a unit vector in the frame of `to` that points from `from`
+ * to it, then across others, each of which would part the two corners that reach farthest over the one before
+ * (Chung and Wang 1996). Returns how far apart they are, or 0; the axis is the last one tried. An axis
+ * carries 4 u, turned to the other frame 10 u, and so what a leaf reaches 14 u of its radius at most, and the shift 8 u of
+ * the sum of both when they touch: less than the slack of corners. */
+static float PlaneBetween(const fmLeaf8 *from, const fmLeaf8 *to, const fmLeafPose *pose, int tries,
+                          float axis[3])
+{
+    float limit = FM_CORNER_SLACK * (from->radius + to->radius + pose->margin) + pose->margin + FLT_MIN;
+    for (;;) {
+        float turned[3], back[3], way[3];
+        int corner[2], lane[2];
+        for (int k = 0; k < 3; ++k) {
+            turned[k] = pose->r[0][k] * axis[0] + pose->r[1][k] * axis[1] + pose->r[2][k] * axis[2];
+            back[k] = -axis[k];
+        }
+        float shift = axis[0] * pose->t[0] + axis[1] * pose->t[1] + axis[2] * pose->t[2];
+        float apart = -Farthest(to, back, &corner[1], &lane[1]) - Farthest(from, turned, &corner[0], &lane[0]) - shift;
+        if (apart > limit)
+            return apart - limit;
+        if (--tries == 0)
+            return 0;
+        for (int i = 0; i < 3; ++i) {
+            way[i] = to->corner[corner[1]][i][lane[1]] - pose->t[i];
+            for (int k = 0; k < 3; ++k)
+                way[i] -= pose->r[i][k] * from->corner[corner[0]][k][lane[0]];
+        }
+        float lengthSq = way[0] * way[0] + way[1] * way[1] + way[2] * way[2];
+        float along = axis[0] * way[0] + axis[1] * way[1] + axis[2] * way[2];
+        float factor = 2 * along / lengthSq;
+        if (!(fabsf(factor) < FLT_MAX)) /* the two corners are one */
+            return 0;
+        for (int i = 0; i < 3; ++i)
+            axis[i] -= factor * way[i];
+    }
+}
+
 /* A segment against boxes: the three axes of each lane and their cross products with the
  * segment. */
 INLINE unsigned SegmentNodeGroup(const fmNode8 *node, const fmSegmentQuery *segment, int g,
@@ -520,5 +593,5 @@ static unsigned PlaneLeaf(const fmLeaf8 *leaf, const fmPlaneQuery *plane)
 #include "fm_distance.inc.h"
 #include "fm_pairs.inc.h"
 
-const fmKernels FM_TABLE = {WalkPairs,   MeetPairs, BoxNode,   BoxLeaf,   SegmentNode,
+const fmKernels FM_TABLE = {WalkPairs,   WalkAgain, BoxNode,   BoxLeaf,   SegmentNode,
                             SegmentLeaf, PlaneNode, PlaneLeaf, PointNode, PointLeaf};

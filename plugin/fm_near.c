@@ -2,94 +2,104 @@
 
 #include "fm_stats.h"
 
-/* A list is made to last for so many queries like the last one. */
-#define NEAR_QUERIES 4
-/* The margin as a fraction of the smaller mesh, at least and at most: below, rounding would matter to no
- * one; above, the list would hold many pairs that never come to touch. */
-#define NEAR_LEAST 1e-6
-#define NEAR_MOST 2e-3
-/* Pairs of leaves in a list, at most: two surfaces that lie close over more are searched anew every time, and
- * so are the next queries. */
-#define NEAR_PAIRS 64
+/* Meshes that move by more than this from one query to the next, as a fraction of the smaller one, are searched anew:
+ * hardly anything would last. */
+#define NEAR_FAST 0.03
+/* Two surfaces that lie close over more than a walk holds are searched anew, and so they are in the next queries. */
 #define NEAR_REST 16
 /* Sums of a few rounded lengths. */
 #define NEAR_SLACK 1e-12
+/* A walk of which more than this fraction has expired, or that has grown by more than this factor and number since it
+ * began, is begun anew: that costs twice as much, and leaves out what is no longer near. */
+#define NEAR_EXPIRED 0.5
+#define NEAR_GROWN 2
+#define NEAR_GROWN_BY 8
 
-/* No point within `reach` of a's origin moves farther than this between two poses: the difference of two rotations
+/* By how much points one unit apart may move against each other between two poses: the difference of two rotations
  * is what one rotation leaves of the identity, whose two singular values that are not zero are equal, so that it
  * stretches no length by more than its Frobenius norm over the root of two. */
-static double Motion(const fmPose *from, const fmPose *to, double reach)
+static double Turn(const fmPose *from, const fmPose *to)
 {
     double turnSq = 0;
     for (int i = 0; i < 3; ++i)
         turnSq += fmDistanceSq(from->r.row[i], to->r.row[i]);
-    return fmLength(fmSub(to->t, from->t)) + sqrt(0.5 * turnSq) * reach;
+    return sqrt(0.5 * turnSq);
 }
 
-static bool Collect(void *context, const int32_t (*pairs)[2], int count)
+/* How far the walk's centres have moved, the one as b sees it, the other as a does. */
+static double Shift(const fmWalk *walk, const fmPose *from, const fmPose *to)
 {
-    fmNearList *list = context;
-    size_t total = (size_t)(list->count + count);
-    if (total > NEAR_PAIRS || !fmArrayReserve(&list->pairs, total * sizeof *pairs)) {
-        list->margin = -1;
+    fmVec3 a = walk->centre[0], b = walk->centre[1];
+    return sqrt(fmLarger(fmDistanceSq(fmTransform(from, a), fmTransform(to, a)),
+                         fmDistanceSq(fmUntransform(from, b), fmUntransform(to, b))));
+}
+
+static bool IsStale(const fmWalk *walk)
+{
+    const fmOpening *openings = walk->openings.items;
+    int32_t expired = 0;
+    for (int32_t i = 0; i < walk->openingCount; ++i)
+        expired += fmWalkExpired(walk, openings[i].expiry);
+    return expired > NEAR_EXPIRED * walk->openingCount ||
+           walk->openingCount > NEAR_GROWN * walk->begun + NEAR_GROWN_BY;
+}
+
+/* Brings the walk to the pose. False when it is not to be used. */
+static bool MoveWalk(fmNearList *list, const fmTree *a, const fmTree *b, const fmPose *aInB)
+{
+    fmWalk *walk = &list->walk;
+    bool known = list->tree[0] == a->serial && list->tree[1] == b->serial;
+    fmPose before = list->pose;
+    list->tree[0] = a->serial;
+    list->tree[1] = b->serial;
+    list->pose = *aInB;
+    if (!known || list->rest > 0) {
+        list->rest = known ? list->rest - 1 : 0;
+        fmWalkEmpty(walk);
         return false;
     }
-    memcpy((int32_t(*)[2])list->pairs.items + list->count, pairs, (size_t)count * sizeof *pairs);
-    list->count += count;
-    return true;
-}
-
-/* Tries to make a list that lasts for a while at this speed. */
-static void Renew(fmNearList *list, const fmTree *a, const fmTree *b, const fmPose *aInB, double moved)
-{
-    double size = a->size < b->size ? a->size : b->size;
-    double margin = fmax(NEAR_QUERIES * moved, NEAR_LEAST * size);
-    list->margin = -1;
-    if (list->rest > 0) {
-        --list->rest;
-        return;
+    double size = fmSmaller(a->size, b->size), shift = Shift(walk, &before, aInB), turn = Turn(&before, aInB);
+    if (!(shift + turn * size <= NEAR_FAST * size)) {
+        fmWalkEmpty(walk);
+        return false;
     }
-    if (!(margin <= NEAR_MOST * size))
-        return;
-    list->count = 0;
-    list->path = 0;
-    list->margin = margin;
-    fmTreeLeafPairs(a, b, aInB, margin, Collect, list);
-    if (list->margin < 0)
-        list->rest = NEAR_REST;
+    walk->path += shift + NEAR_SLACK * (a->size + b->size + fmMaxAbs(aInB->t));
+    walk->turn += turn;
+    if (walk->openingCount > 0 && !IsStale(walk))
+        ++fmStats.cacheHits;
+    else
+        fmWalkEmpty(walk);
+    return true;
 }
 
 void fmNearPairs(fmNearList *list, const fmTree *a, const fmTree *b, const fmPose *aInB,
                  const fmIdMap *passed, fmPairSink *sink, void *context)
 {
-    bool known = list->tree[0] == a->serial && list->tree[1] == b->serial;
-    /* a's points are within half its size of its origin */
-    double moved = known ? Motion(&list->pose, aInB, 0.5 * a->size) : INFINITY;
-    if (!known)
-        fmNearForget(list);
-    list->tree[0] = a->serial;
-    list->tree[1] = b->serial;
-    list->pose = *aInB;
-    list->path += moved + NEAR_SLACK * (a->size + fmMaxAbs(aInB->t));
     ++fmStats.cacheTries;
-    if (list->path <= list->margin)
-        ++fmStats.cacheHits;
-    else
-        Renew(list, a, b, aInB, moved);
-    if (list->margin < 0)
-        fmTreePairsBeyond(a, b, aInB, passed, sink, context);
-    else if (list->count > 0)
-        fmTreeMeetLeaves(a, b, aInB, list->pairs.items, list->count, sink, context);
+    if (MoveWalk(list, a, b, aInB)) {
+        if (fmTreePairsAgain(a, b, aInB, &list->walk, sink, context))
+            return;
+        fmWalkEmpty(&list->walk);
+        list->rest = NEAR_REST;
+    }
+    fmTreePairsBeyond(a, b, aInB, passed, sink, context);
 }
 
 void fmNearForget(fmNearList *list)
 {
-    fmArray kept = list->pairs;
-    *list = (fmNearList){.pairs = kept, .margin = -1};
+    fmWalk kept = list->walk;
+    fmWalkEmpty(&kept);
+    *list = (fmNearList){.walk = kept};
 }
 
 void fmNearFree(fmNearList *list)
 {
-    fmArrayFree(&list->pairs);
+    fmArrayFree(&list->walk.openings);
+    fmArrayFree(&list->walk.leaves);
     fmNearForget(list);
+}
+
+size_t fmNearBytes(const fmNearList *list)
+{
+    return list->walk.openings.capacity + list->walk.leaves.capacity;
 }

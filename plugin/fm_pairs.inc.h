@@ -45,35 +45,53 @@ INLINE void CarryBox(const fmPairQuery *query, const fmPairSide *from, int32_t n
         (out->half[0] + out->half[1] + out->half[2] + node->radius) * FM_BOX_SLACK + query->slack;
 }
 
-/* Opens the node under side `opened` and puts the children that overlap the other box on the stack,
- * the one with the nearest centre on top. A query that ends at the first hit opens a third fewer
- * nodes that way; sorting the others as well gains nothing. */
-INLINE fmBoxPair *OpenNode(const fmPairQuery *query, fmBoxPair pair, int opened, fmBoxPair *top,
-                           uint64_t *boxTests)
+/* What a node opened under one box against another lets in. */
+typedef struct Opened {
+    const fmNode8 *node;
+    unsigned in;
+    float farSq[FM_LANES], apart[FM_LANES];
+} Opened;
+
+INLINE void LookInto(const fmPairQuery *query, const fmBoxPair *pair, int side, Opened *opened)
 {
-    const fmTree *tree = query->sides[opened].tree;
-    const fmNode8 *node = &tree->nodes[pair.child[opened]];
     fmBoxQuery box;
-    float farSq[FM_LANES];
-    CarryBox(query, &query->sides[1 - opened], pair.box[1 - opened], node, &box);
-    *boxTests += (uint64_t)node->count;
-    unsigned in = BoxNode(node, &box, farSq);
-    if (in != 0 && query->filter[opened])
-        in &= query->filter[opened](query->filterContext[opened], pair.child[opened]);
+    opened->node = &query->sides[side].tree->nodes[pair->child[side]];
+    CarryBox(query, &query->sides[1 - side], pair->box[1 - side], opened->node, &box);
+    opened->in = BoxNodeApart(opened->node, &box, opened->farSq, opened->apart);
+}
+
+/* The least distance of the lanes of a node that are not in a set of them. Of boxes far from each other it is off by up
+ * to 45 u (fm_kernels.h), of boxes that are near by less than their slack. */
+INLINE double LeastApart(const Opened *opened, unsigned in)
+{
+    float least = FLT_MAX;
+    for (int lane = 0; lane < opened->node->count; ++lane)
+        if (!(in >> lane & 1))
+            least = fmMin1(opened->apart[lane], least);
+    return least * (1 - 0x1p-16);
+}
+
+/* Puts lanes of a node that was opened on the stack, the one with the nearest centre on top. A query that ends at the
+ * first hit opens a third fewer nodes that way; sorting the others as well gains nothing. */
+INLINE fmBoxPair *PushLanes(const fmPairQuery *query, const fmBoxPair *pair, int side, const Opened *opened,
+                            unsigned in, fmBoxPair *top)
+{
     if (in == 0)
         return top;
+    const fmTree *tree = query->sides[side].tree;
+    const fmNode8 *node = opened->node;
     fmBoxPair *nearest = top;
     float nearestSq = INFINITY;
-    int32_t first = pair.child[opened] * FM_LANES;
+    int32_t first = pair->child[side] * FM_LANES;
     for (; in != 0; in &= in - 1) {
         int lane = __builtin_ctz(in);
-        *top = pair;
-        top->box[opened] = first + lane;
-        top->child[opened] = node->child[lane];
-        top->size[opened] = node->half[0][lane] + node->half[1][lane] + node->half[2][lane];
+        *top = *pair;
+        top->box[side] = first + lane;
+        top->child[side] = node->child[lane];
+        top->size[side] = node->half[0][lane] + node->half[1][lane] + node->half[2][lane];
         fmPrefetchChild(tree, node->child[lane]);
-        nearest = farSq[lane] < nearestSq ? top : nearest;
-        nearestSq = fmMin1(farSq[lane], nearestSq);
+        nearest = opened->farSq[lane] < nearestSq ? top : nearest;
+        nearestSq = fmMin1(opened->farSq[lane], nearestSq);
         ++top;
     }
     fmBoxPair swap = top[-1];
@@ -82,50 +100,56 @@ INLINE fmBoxPair *OpenNode(const fmPairQuery *query, fmBoxPair pair, int opened,
     return top;
 }
 
-/* Two leaves: the one with fewer faces is carried over, face by face, to the lanes of the other.
- * Returns what the sink says. */
-INLINE bool MeetLeaves(const fmPairQuery *query, int32_t leafA, int32_t leafB)
+/* Two leaves: the one with fewer faces is carried over, face by face, to the lanes of the other. */
+typedef struct MetLeaves {
+    const fmLeaf8 *from, *to;
+    int one; /* the side that is carried */
+    fmLeafPose pose; /* without margin */
+} MetLeaves;
+
+INLINE void CarryLeaf(const fmPairQuery *query, const int32_t leaf[2], MetLeaves *met)
 {
-    const fmLeaf8 *leaves[2] = {&query->sides[0].tree->leaves[leafA],
-                                &query->sides[1].tree->leaves[leafB]};
-    int one = leaves[1]->count < leaves[0]->count, many = 1 - one;
-    const fmLeaf8 *from = leaves[one], *to = leaves[many];
-    const fmPairSide *side = &query->sides[one];
-    fmLeafPose pose = {.margin = query->margin};
+    const fmLeaf8 *leaves[2] = {&query->sides[0].tree->leaves[leaf[0]],
+                                &query->sides[1].tree->leaves[leaf[1]]};
+    met->one = leaves[1]->count < leaves[0]->count;
+    met->from = leaves[met->one];
+    met->to = leaves[1 - met->one];
+    const fmPairSide *side = &query->sides[met->one];
+    const float *origin = met->from->origin;
     for (int i = 0; i < 3; ++i) {
-        double x = side->turn[i][0] * from->origin[0] + side->turn[i][1] * from->origin[1] +
-                   side->turn[i][2] * from->origin[2] + side->shift[i];
-        pose.t[i] = (float)(x - to->origin[i]);
+        double x = side->turn[i][0] * origin[0] + side->turn[i][1] * origin[1] +
+                   side->turn[i][2] * origin[2] + side->shift[i];
+        met->pose.t[i] = (float)(x - met->to->origin[i]);
         for (int k = 0; k < 3; ++k)
-            pose.r[i][k] = side->turnColumns[k][i];
+            met->pose.r[i][k] = side->turnColumns[k][i];
     }
     /* leaves so small that the arithmetic in double is no longer far finer than the float slacks */
-    if (query->slack > (from->radius + to->radius) * FM_CORNER_SLACK)
-        pose.margin += query->slack;
+    met->pose.margin =
+        query->slack > (met->from->radius + met->to->radius) * FM_CORNER_SLACK ? query->slack : 0;
+}
 
+/* Hands over the pairs of faces that may touch; returns what the sink says. */
+INLINE bool GivePairs(const fmPairQuery *query, const MetLeaves *met)
+{
     uint8_t hits[FM_LANES];
-    LeafLeaf(from, to, &pose, hits);
+    LeafLeaf(met->from, met->to, &met->pose, hits);
     int32_t pairs[FM_LANES * FM_LANES][2];
     int count = 0;
-    for (int i = 0; i < from->count; ++i)
+    for (int i = 0; i < met->from->count; ++i)
         for (unsigned in = hits[i]; in != 0; in &= in - 1) {
-            pairs[count][one] = from->firstFace + i;
-            pairs[count][many] = to->firstFace + __builtin_ctz(in);
+            pairs[count][met->one] = met->from->firstFace + i;
+            pairs[count][1 - met->one] = met->to->firstFace + __builtin_ctz(in);
             ++count;
         }
-    if (count > 0 && query->leaves) {
-        pairs[0][0] = leafA;
-        pairs[0][1] = leafB;
-        count = 1;
-    }
     return count == 0 || query->sink(query->context, pairs, count);
 }
 
-static void MeetPairs(const fmPairQuery *query, const int32_t (*pairs)[2], int count)
+INLINE bool MeetLeaves(const fmPairQuery *query, int32_t leafA, int32_t leafB)
 {
-    for (int i = 0; i < count; ++i)
-        if (!MeetLeaves(query, pairs[i][0], pairs[i][1]))
-            return;
+    MetLeaves met;
+    CarryLeaf(query, (const int32_t[2]){leafA, leafB}, &met);
+    met.pose.margin += query->margin;
+    return GivePairs(query, &met);
 }
 
 INLINE float RootSize(const fmTree *tree)
@@ -147,25 +171,249 @@ INLINE bool Passed(const fmPairQuery *query, const fmBoxPair *pair)
     return a >= 0 && b >= 0 && fmIdMapGet(query->passed, fmPairKey(a, b)) >= 0;
 }
 
+INLINE bool AreLeaves(const fmBoxPair *pair)
+{
+    return pair->child[0] < 0 && pair->child[1] < 0;
+}
+
+/* The larger box is opened, unless it is a leaf. */
+INLINE int SideToOpen(const fmBoxPair *pair)
+{
+    return pair->child[0] < 0 || (pair->child[1] >= 0 && pair->size[1] >= pair->size[0]);
+}
+
+INLINE fmBoxPair Roots(const fmTree *a, const fmTree *b)
+{
+    return (fmBoxPair){{FM_ROOT_BOX, FM_ROOT_BOX}, {0, 0}, {RootSize(a), RootSize(b)}};
+}
+
 static void WalkPairs(const fmPairQuery *query)
 {
-    const fmTree *a = query->sides[0].tree, *b = query->sides[1].tree;
     fmBoxPair stack[FM_PAIR_STACK], *top = stack;
     uint64_t boxTests = 0;
-    *top++ = (fmBoxPair){{FM_ROOT_BOX, FM_ROOT_BOX}, {0, 0}, {RootSize(a), RootSize(b)}};
+    *top++ = Roots(query->sides[0].tree, query->sides[1].tree);
     while (top > stack) {
         fmBoxPair pair = *--top;
         if (Passed(query, &pair))
             continue;
-        if (pair.child[0] < 0 && pair.child[1] < 0) {
+        if (AreLeaves(&pair)) {
             if (!MeetLeaves(query, ~pair.child[0], ~pair.child[1]))
                 break;
             continue;
         }
-        /* the larger box is opened, unless it is a leaf */
-        bool second = pair.child[0] < 0 || (pair.child[1] >= 0 && pair.size[1] >= pair.size[0]);
-        top = OpenNode(query, pair, second, top, &boxTests);
+        int side = SideToOpen(&pair);
+        Opened opened;
+        LookInto(query, &pair, side, &opened);
+        boxTests += (uint64_t)opened.node->count;
+        if (opened.in != 0 && query->filter[side])
+            opened.in &= query->filter[side](query->filterContext[side], pair.child[side]);
+        top = PushLanes(query, &pair, side, &opened, opened.in, top);
         assert(top <= stack + FM_PAIR_STACK);
     }
     fmStats.bvTests += boxTests;
+}
+
+/* ---- a walk that is remembered ---- */
+
+/* Two boxes by their numbers. */
+INLINE fmBoxPair BoxesOf(const fmPairQuery *query, const int32_t box[2])
+{
+    fmBoxPair pair = Roots(query->sides[0].tree, query->sides[1].tree);
+    for (int s = 0; s < 2; ++s) {
+        if (box[s] == FM_ROOT_BOX)
+            continue;
+        const fmNode8 *node = &query->sides[s].tree->nodes[(uint32_t)box[s] / FM_LANES];
+        int lane = (int)((uint32_t)box[s] % FM_LANES);
+        pair.box[s] = box[s];
+        pair.child[s] = node->child[lane];
+        pair.size[s] = node->half[0][lane] + node->half[1][lane] + node->half[2][lane];
+    }
+    return pair;
+}
+
+/* The nodes that two boxes are in. */
+INLINE void AskForBoxes(const fmPairQuery *query, const int32_t box[2])
+{
+    for (int s = 0; s < 2; ++s)
+        if (box[s] != FM_ROOT_BOX)
+            fmPrefetchChild(query->sides[s].tree, box[s] / FM_LANES);
+}
+
+/* A length that is known to a few 2^-24 of itself, and what it is at most. */
+#define LONGER (1 + 0x1p-20)
+
+/* No point of the smaller of two boxes is farther from its walk's centre. */
+INLINE float ReachOfBoxes(const fmPairQuery *query, const fmBoxPair *pair)
+{
+    int small = pair->size[1] < pair->size[0];
+    const fmTree *tree = query->sides[small].tree;
+    fmObb box;
+    double centre[3];
+    GatherBox(tree, pair->box[small], &box, centre);
+    fmVec3 half = fmVec(box.half[0], box.half[1], box.half[2]);
+    fmVec3 from = fmSub(fmVec(centre[0], centre[1], centre[2]), query->walk->centre[small]);
+    return (float)((fmLength(from) + fmLength(half)) * LONGER);
+}
+
+INLINE float ReachOfLeaves(const fmPairQuery *query, const int32_t leaf[2])
+{
+    double reach[2];
+    for (int s = 0; s < 2; ++s) {
+        const fmLeaf8 *l = &query->sides[s].tree->leaves[leaf[s]];
+        fmVec3 origin = fmVec(l->origin[0], l->origin[1], l->origin[2]);
+        reach[s] = fmLength(fmSub(origin, query->walk->centre[s])) + l->radius;
+    }
+    return (float)((reach[1] < reach[0] ? reach[1] : reach[0]) * LONGER);
+}
+
+/* Where a plane between two leaves may lie: across the way that both look, and somewhat across the line between
+ * them. Of leaves without a face pair in contact, whose boxes overlap, a half is parted by that one, and six of
+ * seven by the fourth of PlaneBetween. */
+#define AXIS_TRIES 4
+#define AXIS_CENTRES 64.0f /* weight of the line, where a look has about 127 */
+
+INLINE void FirstAxis(const MetLeaves *met, float axis[3])
+{
+    const float *t = met->pose.t;
+    const int8_t *lookFrom = met->from->look, *lookTo = met->to->look;
+    float centres = AXIS_CENTRES / sqrtf(t[0] * t[0] + t[1] * t[1] + t[2] * t[2] + FLT_MIN);
+    for (int i = 0; i < 3; ++i)
+        axis[i] = met->pose.r[i][0] * lookFrom[0] + met->pose.r[i][1] * lookFrom[1] +
+                  met->pose.r[i][2] * lookFrom[2] - lookTo[i] - centres * t[i];
+    float length = sqrtf(axis[0] * axis[0] + axis[1] * axis[1] + axis[2] * axis[2]);
+    for (int i = 0; i < 3; ++i)
+        axis[i] = length > 0 ? axis[i] / length : i == 0;
+}
+
+/* Two leaves, of which most have a plane between them still. Returns what the sink says. */
+INLINE bool MeetAgain(const fmPairQuery *query, fmNearLeaves *near)
+{
+    MetLeaves met;
+    CarryLeaf(query, near->leaf, &met);
+    if (near->expiry.reach < 0) {
+        FirstAxis(&met, near->axis);
+        near->expiry.reach = ReachOfLeaves(query, near->leaf);
+    }
+    near->expiry.until = -FLT_MAX;
+    double apart = PlaneBetween(met.from, met.to, &met.pose, AXIS_TRIES, near->axis);
+    if (apart > 0) {
+        fmWalkLast(query->walk, apart * (1 - 0x1p-16), &near->expiry);
+        return true;
+    }
+    return GivePairs(query, &met);
+}
+
+/* Takes down what is found below the pairs on the stack. */
+static void WalkOn(const fmPairQuery *query, fmBoxPair *stack, fmBoxPair *top, uint64_t *boxTests)
+{
+    fmWalk *walk = query->walk;
+    while (top > stack && !walk->full) {
+        fmBoxPair pair = *--top;
+        if (AreLeaves(&pair)) {
+            fmWalkAddLeaves(walk, ~pair.child[0], ~pair.child[1]);
+            continue;
+        }
+        int side = SideToOpen(&pair);
+        Opened opened;
+        LookInto(query, &pair, side, &opened);
+        *boxTests += (uint64_t)opened.node->count;
+        fmOpening opening = {.box = {pair.box[0], pair.box[1]},
+                             .expiry.reach = ReachOfBoxes(query, &pair),
+                             .opened = (uint8_t)side,
+                             .in = (uint8_t)opened.in};
+        fmWalkLast(walk, LeastApart(&opened, opened.in), &opening.expiry);
+        fmWalkAddOpening(walk, &opening);
+        top = PushLanes(query, &pair, side, &opened, opened.in, top);
+        assert(top <= stack + FM_PAIR_STACK);
+    }
+}
+
+/* A walk that has just begun is centred where leaves are near each other. */
+static void CentreWalk(const fmPairQuery *query)
+{
+    fmWalk *walk = query->walk;
+    const fmNearLeaves *leaves = walk->leaves.items;
+    fmOpening *openings = walk->openings.items;
+    if (walk->leafCount == 0)
+        return;
+    for (int s = 0; s < 2; ++s) {
+        fmVec3 sum = {0, 0, 0};
+        for (int32_t i = 0; i < walk->leafCount; ++i) {
+            const float *origin = query->sides[s].tree->leaves[leaves[i].leaf[s]].origin;
+            sum = fmAdd(sum, fmVec(origin[0], origin[1], origin[2]));
+        }
+        walk->centre[s] = fmScale(sum, 1.0 / walk->leafCount);
+    }
+    for (int32_t i = 0; i < walk->openingCount; ++i) {
+        fmBoxPair pair = BoxesOf(query, openings[i].box);
+        openings[i].expiry.reach = ReachOfBoxes(query, &pair);
+    }
+}
+
+/* How many things that have expired are asked of memory before their turn comes. */
+#define AHEAD 2
+
+/* Opens again what has expired, and goes on below the lanes that have come in. */
+static void RefreshWalk(const fmPairQuery *query, fmBoxPair *stack, uint64_t *boxTests)
+{
+    fmWalk *walk = query->walk;
+    fmOpening *openings = walk->openings.items;
+    uint16_t expired[FM_WALK_OPENINGS];
+    int count = 0;
+    for (int32_t i = 0; i < walk->openingCount; ++i) {
+        expired[count] = (uint16_t)i;
+        count += fmWalkExpired(walk, openings[i].expiry);
+    }
+    for (int k = 0; k < count && !walk->full; ++k) {
+        openings = walk->openings.items; /* they may have moved */
+        if (k + AHEAD < count)
+            AskForBoxes(query, openings[expired[k + AHEAD]].box);
+        fmOpening *opening = &openings[expired[k]];
+        fmBoxPair pair = BoxesOf(query, opening->box);
+        int side = opening->opened;
+        Opened opened;
+        LookInto(query, &pair, side, &opened);
+        *boxTests += (uint64_t)opened.node->count;
+        unsigned fresh = opened.in & ~(unsigned)opening->in;
+        opening->in |= (uint8_t)fresh;
+        fmWalkLast(walk, LeastApart(&opened, opening->in), &opening->expiry);
+        WalkOn(query, stack, PushLanes(query, &pair, side, &opened, fresh, stack), boxTests);
+    }
+}
+
+/* Hands over the pairs of faces that may touch of all leaves. */
+static void MeetExpired(const fmPairQuery *query)
+{
+    const fmWalk *walk = query->walk;
+    fmNearLeaves *leaves = walk->leaves.items;
+    uint16_t expired[FM_WALK_LEAVES];
+    int count = 0;
+    for (int32_t i = 0; i < walk->leafCount; ++i) {
+        expired[count] = (uint16_t)i;
+        count += fmWalkExpired(walk, leaves[i].expiry);
+    }
+    for (int k = 0; k < count; ++k) {
+        for (int s = 0; s < 2 && k + AHEAD < count; ++s)
+            fmPrefetchChild(query->sides[s].tree, ~leaves[expired[k + AHEAD]].leaf[s]);
+        if (!MeetAgain(query, &leaves[expired[k]]))
+            return;
+    }
+}
+
+static void WalkAgain(const fmPairQuery *query)
+{
+    fmWalk *walk = query->walk;
+    fmBoxPair stack[FM_PAIR_STACK];
+    uint64_t boxTests = 0;
+    if (walk->openingCount == 0) {
+        stack[0] = Roots(query->sides[0].tree, query->sides[1].tree);
+        WalkOn(query, stack, stack + 1, &boxTests);
+        walk->begun = walk->openingCount;
+        CentreWalk(query);
+    } else {
+        RefreshWalk(query, stack, &boxTests);
+    }
+    fmStats.bvTests += boxTests;
+    if (!walk->full)
+        MeetExpired(query);
 }

@@ -55,6 +55,12 @@ static inline unsigned fmBits1(fmMask1 m)
     return (unsigned)m;
 }
 
+/* The greatest lane. */
+static inline float fmGreatest1(float a)
+{
+    return a;
+}
+
 /* a where the mask is set, else b. */
 static inline float fmSelect1(fmMask1 m, float a, float b)
 {
@@ -106,6 +112,12 @@ static inline fmFloat4 fmSqrt4(fmFloat4 a)
 static inline unsigned fmBits4(fmMask4 m)
 {
     return (unsigned)_mm_movemask_ps((__m128)m);
+}
+
+static inline float fmGreatest4(fmFloat4 a)
+{
+    a = _mm_max_ps(a, _mm_movehl_ps(a, a));
+    return _mm_cvtss_f32(_mm_max_ss(a, _mm_shuffle_ps(a, a, 1)));
 }
 #else
 static inline fmFloat4 fmMin4(fmFloat4 a, fmFloat4 b)
@@ -159,6 +171,11 @@ static inline fmFloat8 fmMax8(fmFloat8 a, fmFloat8 b)
 static inline fmFloat8 fmSqrt8(fmFloat8 a)
 {
     return _mm256_sqrt_ps(a);
+}
+
+static inline float fmGreatest8(fmFloat8 a)
+{
+    return fmGreatest4(_mm_max_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1)));
 }
 
 static inline unsigned fmBits8(fmMask8 m)

@@ -130,20 +130,15 @@ void fmTreePairsBeyond(const fmTree *a, const fmTree *b, const fmPose *aInB, con
     SearchPairs((fmPairQuery){.sink = sink, .context = context, .passed = passed}, a, b, aInB, 0);
 }
 
-void fmTreeLeafPairs(const fmTree *a, const fmTree *b, const fmPose *aInB, double margin,
-                     fmPairSink *sink, void *context)
-{
-    SearchPairs((fmPairQuery){.sink = sink, .context = context, .leaves = true}, a, b, aInB, margin);
-}
-
-void fmTreeMeetLeaves(const fmTree *a, const fmTree *b, const fmPose *aInB,
-                      const int32_t (*leaves)[2], int count, fmPairSink *sink, void *context)
+bool fmTreePairsAgain(const fmTree *a, const fmTree *b, const fmPose *aInB, fmWalk *walk, fmPairSink *sink,
+                      void *context)
 {
     if (!IsFinitePose(aInB))
-        return;
-    fmPairQuery query = {.sink = sink, .context = context};
+        return true;
+    fmPairQuery query = {.sink = sink, .context = context, .walk = walk};
     PlaceTrees(&query, a, b, aInB, 0);
-    fmKernelsCurrent()->meetLeaves(&query, leaves, count);
+    fmKernelsCurrent()->walkAgain(&query);
+    return !walk->full;
 }
 
 /* Hands the marked faces of a leaf to the sink; returns what it says. */

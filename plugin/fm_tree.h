@@ -7,6 +7,7 @@
 
 #include "fm_idmap.h"
 #include "fm_mesh.h"
+#include "fm_walk.h"
 
 #define FM_LANES 8
 
@@ -129,12 +130,11 @@ void fmTreePairsFiltered(const fmTree *a, const fmTree *b, const fmPose *aInB, d
 void fmTreePairsBeyond(const fmTree *a, const fmTree *b, const fmPose *aInB, const fmIdMap *passed,
                        fmPairSink *sink, void *context);
 
-/* In two steps: the pairs of leaves (of a, of b) with faces nearer than `margin`, and the face pairs among
- * such leaves that may intersect, in a pose in which nothing has come nearer by more than that. */
-void fmTreeLeafPairs(const fmTree *a, const fmTree *b, const fmPose *aInB, double margin,
-                     fmPairSink *sink, void *context);
-void fmTreeMeetLeaves(const fmTree *a, const fmTree *b, const fmPose *aInB,
-                      const int32_t (*leaves)[2], int count, fmPairSink *sink, void *context);
+/* The same with the help of what is remembered of an earlier search of these trees, and to be remembered; the walk
+ * knows how the meshes have moved since it began. False when it has outgrown its bounds: then it is of no use, and
+ * nothing was delivered. */
+bool fmTreePairsAgain(const fmTree *a, const fmTree *b, const fmPose *aInB, fmWalk *walk, fmPairSink *sink,
+                      void *context);
 
 /* Faces that may touch an oriented box: centre, unit axes (rows of r are the axes), half sizes. */
 void fmTreeFaces(const fmTree *tree, fmVec3 centre, const fmMat3 *axes, fmVec3 half,
