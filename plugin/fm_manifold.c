@@ -11,6 +11,8 @@
 #include "fm_closest.h"
 #include "fm_convex.h"
 
+#include <string.h>
+
 /* A snapped direction stays within 60 degrees of the contour's. Guarded by test_contacts: "thin post". */
 #define FM_SNAP_CONE_COS 0.5
 /* How much longer a way out per unit of 1 - cos may be away from the contour's direction. */
@@ -85,6 +87,9 @@
 #define FM_DEEP_POINTS 32    /* ... where the overlap is known to be deep */
 #define FM_MAX_HITS 48       /* faces of one mesh on one line; a line through more is not used */
 #define FM_MAX_WAYS 8192     /* points looked at, over all pairs of ridges, for a way out */
+#define FM_SEEN_LANES 4      /* faces that are looked at together */
+#define FM_WORD_GROUPS (64 / FM_SEEN_LANES) /* groups of them with one bit for each face */
+#define FM_MAX_POINTS (3 * FM_MANY_POINTS)
 #define FM_COS_45 0.70710678118654752
 #define FM_PI 3.14159265358979323846
 
@@ -110,6 +115,21 @@ typedef struct View {
     double size;        /* of the smaller mesh */
 } View;
 
+/* The points of a region, coordinate by coordinate so that several are looked at by one instruction: a's inside
+ * points, then b's, then the events. */
+typedef struct PointSet {
+    double x[FM_MAX_POINTS], y[FM_MAX_POINTS], z[FM_MAX_POINTS];
+    double height[FM_MAX_POINTS]; /* from the centre along the direction, once there is one */
+    int inside[2], count;
+} PointSet;
+
+/* What may direct. Not cleared for each region, as all of this is much more than one needs. */
+typedef struct Features {
+    PointSet points;
+    BigFacet facets[2][FM_MAX_DIRECTIONS];
+    Ridge ridges[2][FM_MAX_RIDGES];
+} Features;
+
 /* The region under work. */
 typedef struct Patch {
     View view; /* from the centre of the events */
@@ -117,31 +137,32 @@ typedef struct Patch {
     const fmMotion *motion; /* b's as seen from a, or NULL */
     const fmRegion *region;
     const fmEvent *events;
-    fmVec3 *low, *high; /* a's and b's inside points, then the events */
-    int lowCount, highCount;
-    int insideCount[2]; /* how many of them are inside points */
+    PointSet *points;
     fmVec3 vectorArea;  /* of the contour */
     double area;        /* its length */
     double roundness; /* that area as a fraction of a circle's of the same length */
-    BigFacet facets[2][FM_MAX_DIRECTIONS];
+    BigFacet *facets[2];
     int facetCount[2];
-    Ridge ridges[2][FM_MAX_RIDGES];
+    Ridge *ridges[2];
     int ridgeCount[2];
+    uint64_t ridgeBits[2]; /* for each ridge the bit that its edge's last digits name */
     bool fewPoints;
     int32_t manyPoints; /* inside points of one mesh, and events, that are looked at */
     double width; /* way out along the direction */
     fmVec3 start; /* the contour's own direction; zero when it has none */
 } Patch;
 
-/* A face as seen along n: a triangle in the (u, v) plane, counter-clockwise, and its height over it. */
-typedef struct SeenFace {
-    double minX, maxX, minY, maxY; /* first: of most faces nothing else is looked at */
-    double x[3], y[3];
-    double slack; /* how far beyond a side, times its length, still counts as on the face */
-    double h, hx, hy; /* height = h + hx * x + hy * y */
-    int32_t face;
-    bool up; /* looks along n */
-} SeenFace;
+/* Faces as seen along n, side by side: triangles in the (u, v) plane, counter-clockwise, and the height over it.
+ * The smallest x is beyond all numbers for walls and for lanes without a face. */
+typedef struct SeenFaces {
+    double minX[FM_SEEN_LANES], maxX[FM_SEEN_LANES], minY[FM_SEEN_LANES], maxY[FM_SEEN_LANES];
+    double x[3][FM_SEEN_LANES], y[3][FM_SEEN_LANES];
+    double dx[3][FM_SEEN_LANES], dy[3][FM_SEEN_LANES]; /* from each corner to the next */
+    double slack[FM_SEEN_LANES]; /* how far beyond a side, times its length, still counts as on the face; negative */
+    double h[FM_SEEN_LANES], hx[FM_SEEN_LANES], hy[FM_SEEN_LANES]; /* height = h + hx * x + hy * y */
+    int32_t face[FM_SEEN_LANES];
+    bool up[FM_SEEN_LANES]; /* looks along n */
+} SeenFaces;
 
 /* A place for a contact. */
 typedef struct Spot {
@@ -153,7 +174,7 @@ typedef struct Spot {
 } Spot;
 
 typedef struct SpotList {
-    Spot items[FM_MAX_SPOTS];
+    Spot items[FM_MAX_SPOTS + 1]; /* the last one is never counted */
     int count;
 } SpotList;
 
@@ -173,9 +194,21 @@ static fmVec3 FaceNormal(const fmContour *c, int side, int32_t face)
 
 /* ---- direction -------------------------------------------------------------------------------- */
 
+static void AddPoint(PointSet *set, fmVec3 p)
+{
+    set->x[set->count] = p.x;
+    set->y[set->count] = p.y;
+    set->z[set->count++] = p.z;
+}
+
+static fmVec3 PointOf(const PointSet *set, int i)
+{
+    return fmVec(set->x[i], set->y[i], set->z[i]);
+}
+
 /* The inside points of one mesh. Where they are many, of each run of them (neighbours on the surface, as the
  * flood came to them) the one that reaches farthest into the other mesh stands for the others. */
-static int GatherInside(const Patch *patch, int side, fmVec3 *out)
+static void GatherInside(Patch *patch, int side)
 {
     const fmContour *c = patch->contour;
     fmRange range = patch->region->points[side];
@@ -183,7 +216,7 @@ static int GatherInside(const Patch *patch, int side, fmVec3 *out)
     int32_t run = (range.count + patch->manyPoints - 1) / patch->manyPoints;
     /* the vector area points the way a goes in */
     fmVec3 inwards = side == 0 ? fmUnrotate(&c->aInB.r, patch->vectorArea) : fmNeg(patch->vectorArea);
-    int count = 0;
+    int before = patch->points->count;
     for (int32_t first = 0; first < range.count; first += run) {
         int32_t farthest = points[first];
         double far = fmDot(inwards, c->mesh[side]->points[farthest]);
@@ -194,31 +227,95 @@ static int GatherInside(const Patch *patch, int side, fmVec3 *out)
                 farthest = points[i];
             }
         }
-        out[count++] = fmContourPoint(c, side, farthest);
+        AddPoint(patch->points, fmContourPoint(c, side, farthest));
     }
-    return count;
+    patch->points->inside[side] = patch->points->count - before;
 }
 
-static bool GatherPoints(Patch *patch, fmManifold *m)
+static void GatherPoints(Patch *patch)
 {
-    const fmRegion *region = patch->region;
-    fmArray *arrays[2] = {&m->lowPoints, &m->highPoints};
-    fmVec3 *out[2];
-    int count[2];
-    int32_t stride = (region->events.count + patch->manyPoints - 1) / patch->manyPoints;
-    for (int side = 0; side < 2; ++side) {
-        if (!fmArrayReserve(arrays[side], 2 * FM_MANY_POINTS * sizeof(fmVec3)))
-            return false;
-        out[side] = arrays[side]->items;
-        count[side] = patch->insideCount[side] = GatherInside(patch, side, out[side]);
-        for (int32_t i = 0; i < region->events.count; i += stride)
-            out[side][count[side]++] = patch->events[i].pos;
+    patch->points->count = 0;
+    GatherInside(patch, 0);
+    GatherInside(patch, 1);
+    int32_t count = patch->region->events.count;
+    int32_t stride = (count + patch->manyPoints - 1) / patch->manyPoints;
+    for (int32_t i = 0; i < count; i += stride)
+        AddPoint(patch->points, patch->events[i].pos);
+}
+
+/* Both ends of an item that may lie across two lines of the cache. */
+#define FM_FETCH(item) (__builtin_prefetch(&(item)), __builtin_prefetch((const char *)(&(item) + 1) - 1))
+
+/* In a function that does nothing but fetch: gcc takes it for one without effects and leaves out its calls. */
+#define FM_HAS_EFFECT() __asm__ volatile("")
+
+/* What the region's edges and faces are like, nobody has asked yet: it comes into the cache while the contour is
+ * measured. */
+static void FetchFeatures(const Patch *patch, bool ridges)
+{
+    FM_HAS_EFFECT();
+    const fmContour *c = patch->contour;
+    int32_t events = patch->region->events.count;
+    for (int32_t i = 0; i < events && i < FM_MANY_POINTS && ridges; ++i) {
+        const fmMesh *mesh = c->mesh[patch->events[i].edgeOfB];
+        int32_t e = patch->events[i].edge;
+        __builtin_prefetch(&mesh->edgeCos[e]);
+        __builtin_prefetch(&mesh->edgeKind[e]);
+        __builtin_prefetch(&mesh->edges[e]);
     }
-    patch->low = out[0];
-    patch->lowCount = count[0];
-    patch->high = out[1];
-    patch->highCount = count[1];
-    return true;
+    for (int side = 0; side < 2; ++side) {
+        const fmMesh *mesh = c->mesh[side];
+        fmRange range = patch->region->faces[side];
+        const int32_t *faces = FM_ITEMS(int32_t, c->faces) + range.first;
+        for (int32_t i = 0; i < range.count && i < FM_MANY_FACES; ++i) {
+            __builtin_prefetch(&mesh->faceFacet[faces[i]]);
+            FM_FETCH(mesh->normals[faces[i]]);
+            FM_FETCH(mesh->faces[faces[i]]);
+        }
+        range = patch->region->points[side];
+        for (int32_t i = 0; i < range.count && i < FM_FEW_POINTS && ridges; ++i)
+            __builtin_prefetch(&mesh->pointFirstEdge[FM_ITEMS(int32_t, c->points)[range.first + i]]);
+    }
+}
+
+/* ... and the corners of the faces and the edges of the points, once these are there. */
+static void FetchNeighbours(const Patch *patch, bool ridges)
+{
+    FM_HAS_EFFECT();
+    const fmContour *c = patch->contour;
+    for (int side = 0; side < 2; ++side) {
+        const fmMesh *mesh = c->mesh[side];
+        fmRange range = patch->region->faces[side];
+        const int32_t *faces = FM_ITEMS(int32_t, c->faces) + range.first;
+        for (int32_t i = 0; i < range.count && i < FM_MANY_FACES; ++i)
+            for (int k = 0; k < 3; ++k)
+                FM_FETCH(mesh->points[mesh->faces[faces[i]].point[k]]);
+        range = patch->region->points[side];
+        for (int32_t i = 0; i < range.count && i < FM_FEW_POINTS && ridges; ++i) {
+            int32_t point = FM_ITEMS(int32_t, c->points)[range.first + i];
+            __builtin_prefetch(&mesh->pointEdges[mesh->pointFirstEdge[point]]);
+        }
+    }
+}
+
+/* ... and at last what those edges are like. */
+static void FetchPointEdges(const Patch *patch)
+{
+    FM_HAS_EFFECT();
+    const fmContour *c = patch->contour;
+    for (int side = 0; side < 2; ++side) {
+        const fmMesh *mesh = c->mesh[side];
+        fmRange range = patch->region->points[side];
+        for (int32_t i = 0; i < range.count && i < FM_FEW_POINTS; ++i) {
+            int32_t point = FM_ITEMS(int32_t, c->points)[range.first + i];
+            for (int32_t k = mesh->pointFirstEdge[point]; k < mesh->pointFirstEdge[point + 1]; ++k) {
+                int32_t e = mesh->pointEdges[k];
+                __builtin_prefetch(&mesh->edgeCos[e]);
+                __builtin_prefetch(&mesh->edgeKind[e]);
+                __builtin_prefetch(&mesh->edges[e]);
+            }
+        }
+    }
 }
 
 /* The vector area of the contour; its length and the perimeter tell how well it is defined. */
@@ -240,19 +337,59 @@ static void MeasureContour(Patch *patch)
     patch->roundness = circle > 0 ? patch->area / circle : 0;
 }
 
+static double Least(const double *h, int count, double least)
+{
+    double other = least;
+    int i = 0;
+    for (; i + 1 < count; i += 2) {
+        least = fmSmaller(h[i], least);
+        other = fmSmaller(h[i + 1], other);
+    }
+    if (i < count)
+        least = fmSmaller(h[i], least);
+    return fmSmaller(other, least);
+}
+
+static double Most(const double *h, int count, double most)
+{
+    double other = most;
+    int i = 0;
+    for (; i + 1 < count; i += 2) {
+        most = fmLarger(h[i], most);
+        other = fmLarger(h[i + 1], other);
+    }
+    if (i < count)
+        most = fmLarger(h[i], most);
+    return fmLarger(other, most);
+}
+
+/* How far down a reaches and how far up b by the heights of the points. The events are of both. */
+static void ReachOf(const PointSet *set, const double *height, double *bottom, double *top)
+{
+    int events = set->inside[0] + set->inside[1];
+    *bottom = Least(height + events, set->count - events, Least(height, set->inside[0], DBL_MAX));
+    *top = Most(height + set->inside[0], set->count - set->inside[0], -DBL_MAX);
+}
+
 /* How far a must go along n until nothing of the region overlaps any more. */
 static double WayOut(const Patch *patch, fmVec3 n)
 {
-    double top = -DBL_MAX, bottom = DBL_MAX;
-    for (int i = 0; i < patch->highCount; ++i) {
-        double h = fmDot(n, patch->high[i]);
-        top = h > top ? h : top;
-    }
-    for (int i = 0; i < patch->lowCount; ++i) {
-        double h = fmDot(n, patch->low[i]);
-        bottom = h < bottom ? h : bottom;
-    }
+    const PointSet *set = patch->points;
+    double height[FM_MAX_POINTS], bottom, top;
+    for (int i = 0; i < set->count; ++i)
+        height[i] = n.x * set->x[i] + n.y * set->y[i] + n.z * set->z[i];
+    ReachOf(set, height, &bottom, &top);
     return top - bottom;
+}
+
+/* The heights of the points along the direction. */
+static void MeasureHeights(Patch *patch)
+{
+    PointSet *set = patch->points;
+    fmVec3 n = patch->view.n, centre = patch->view.centre;
+    for (int i = 0; i < set->count; ++i)
+        set->height[i] = n.x * (set->x[i] - centre.x) + n.y * (set->y[i] - centre.y) + n.z * (set->z[i] - centre.z);
+    ReachOf(set, set->height, &patch->view.bottom, &patch->view.top);
 }
 
 static void AddFacet(Patch *patch, int side, int32_t face)
@@ -306,9 +443,11 @@ static void AddRidge(Patch *patch, int side, int32_t e)
     if (!(sharp || patch->fewPoints) || patch->ridgeCount[side] == FM_MAX_RIDGES ||
         mesh->edgeKind[e] != FM_EDGE_CONVEX)
         return;
-    for (int i = patch->ridgeCount[side] - 1; i >= 0; --i)
+    uint64_t bit = (uint64_t)1 << (e & 63);
+    for (int i = patch->ridgeBits[side] & bit ? patch->ridgeCount[side] - 1 : -1; i >= 0; --i)
         if (patch->ridges[side][i].edge == e)
             return;
+    patch->ridgeBits[side] |= bit;
     fmVec3 p = fmContourPoint(patch->contour, side, mesh->edges[e].point[0]);
     fmVec3 q = fmContourPoint(patch->contour, side, mesh->edges[e].point[1]);
     patch->ridges[side][patch->ridgeCount[side]++] = (Ridge){p, q, e, sharp};
@@ -320,6 +459,7 @@ static void GatherRidges(Patch *patch)
 {
     const fmContour *c = patch->contour;
     patch->fewPoints = patch->region->points[0].count + patch->region->points[1].count < FM_FEW_POINTS;
+    FetchPointEdges(patch);
     int32_t stride = patch->region->events.count / (2 * FM_RIDGE_POINTS) + 1;
     for (int32_t i = 0; i < patch->region->events.count; i += stride)
         AddRidge(patch, patch->events[i].edgeOfB, patch->events[i].edge);
@@ -327,8 +467,9 @@ static void GatherRidges(Patch *patch)
         const fmMesh *mesh = c->mesh[side];
         fmRange range = patch->region->points[side];
         stride = range.count / FM_RIDGE_POINTS + 1;
+        const int32_t *points = FM_ITEMS(int32_t, c->points) + range.first;
         for (int32_t i = 0; i < range.count; i += stride) {
-            int32_t point = FM_ITEMS(int32_t, c->points)[range.first + i];
+            int32_t point = points[i];
             for (int32_t k = mesh->pointFirstEdge[point]; k < mesh->pointFirstEdge[point + 1]; ++k)
                 AddRidge(patch, side, mesh->pointEdges[k]);
         }
@@ -354,6 +495,7 @@ static int RidgeDirections(const Patch *patch, int side, fmVec3 out[FM_MAX_SHARP
 
 typedef struct Best {
     fmVec3 start, n;
+    double way; /* out along n */
     double cost, coneCos;
     bool free; /* no contour direction to keep to */
 } Best;
@@ -363,8 +505,9 @@ static void TryDirection(const Patch *patch, Best *best, fmVec3 n)
     double along = fmDot(n, best->start);
     if (!best->free && along < best->coneCos)
         return;
-    double cost = WayOut(patch, n) * (best->free ? 1 : 1 + FM_SNAP_BEND * (1 - along));
+    double way = WayOut(patch, n), cost = way * (best->free ? 1 : 1 + FM_SNAP_BEND * (1 - along));
     if (cost < best->cost) {
+        best->way = way;
         best->cost = cost;
         best->n = n;
     }
@@ -380,7 +523,8 @@ static void TryFacetsAndEdges(const Patch *patch, Best *best)
     fmVec3 sharp[2][FM_MAX_SHARP];
     int count[2] = {RidgeDirections(patch, 0, sharp[0]), RidgeDirections(patch, 1, sharp[1])};
     /* in a region of many points ridges are the roughness of a curved surface, not what it rests on */
-    int most = FM_MAX_WAYS / (patch->lowCount + patch->highCount);
+    const PointSet *set = patch->points;
+    int most = FM_MAX_WAYS / (2 * set->count - set->inside[0] - set->inside[1]);
     for (int i = 0; i < count[0]; ++i)
         for (int j = 0; j < count[1] && most-- > 0; ++j) {
             fmVec3 n = fmCross(sharp[0][i], sharp[1][j]);
@@ -458,6 +602,17 @@ static fmBox EventBox(const Patch *patch)
     return box;
 }
 
+/* The inside points of one mesh, and the events. */
+static int PointsOf(const PointSet *set, int side, fmVec3 out[2 * FM_MANY_POINTS])
+{
+    int count = 0, first = side == 0 ? 0 : set->inside[0];
+    for (int i = first; i < first + set->inside[side]; ++i)
+        out[count++] = PointOf(set, i);
+    for (int i = set->inside[0] + set->inside[1]; i < set->count; ++i)
+        out[count++] = PointOf(set, i);
+    return count;
+}
+
 /* Where the contour has no direction of its own and no face or pair of edges offers a short way: which way the
  * convex hulls of what lies inside each other part soonest, as libccd finds it. */
 static void TryHulls(const Patch *patch, Best *best)
@@ -465,14 +620,18 @@ static void TryHulls(const Patch *patch, Best *best)
     fmBox box = EventBox(patch);
     if (best->cost <= FM_LONG_WAY * fmLength(fmSub(box.hi, box.lo)))
         return;
-    fmConvex a = {.points = patch->low, .pointCount = patch->lowCount};
-    fmConvex b = {.points = patch->high, .pointCount = patch->highCount};
+    fmVec3 points[2][2 * FM_MANY_POINTS];
+    int count[2];
+    for (int side = 0; side < 2; ++side)
+        count[side] = PointsOf(patch->points, side, points[side]);
+    fmConvex a = {.points = points[0], .pointCount = count[0]};
+    fmConvex b = {.points = points[1], .pointCount = count[1]};
     fmConvexOverlap overlap;
     if (!fmConvexFindOverlap(&a, &b, &overlap))
         return;
     double cost = WayOut(patch, overlap.normal);
     if (cost < FM_HULL_GAIN * best->cost) {
-        best->cost = cost;
+        best->way = best->cost = cost;
         best->n = overlap.normal;
     }
 }
@@ -484,19 +643,22 @@ static void FindDirection(Patch *patch)
     GatherFacets(patch, free ? 0 : FM_SNAP_AREA * patch->area);
     if (!free) {
         patch->start = best.start = best.n = fmNeg(fmNormalize(patch->vectorArea));
-        best.cost = WayOut(patch, best.n) * FM_SNAP_KEEP;
+        best.way = WayOut(patch, best.n);
+        best.cost = best.way * FM_SNAP_KEEP;
     }
     TryFacetsAndEdges(patch, &best);
     if (free)
         TryHulls(patch, &best);
     patch->view.n = best.n;
+    patch->width = best.way;
     /* a pierced plate: the two ways along its normal are equally long */
     if (free && fabs(FacesSay(patch, best.n)) < FM_FACES_DECIDE) {
-        if (PierceWay(patch, patch->view.n, best.cost) < 0 &&
-            WayOut(patch, fmNeg(patch->view.n)) <= best.cost * (1 + FM_SNAP_BEND))
-            patch->view.n = fmNeg(patch->view.n);
+        double back = WayOut(patch, fmNeg(best.n));
+        if (back <= best.cost * (1 + FM_SNAP_BEND) && PierceWay(patch, best.n, best.cost) < 0) {
+            patch->view.n = fmNeg(best.n);
+            patch->width = back;
+        }
     }
-    patch->width = WayOut(patch, patch->view.n);
     patch->view.u = fmAnyTangent(patch->view.n);
     patch->view.v = fmCross(patch->view.n, patch->view.u);
 }
@@ -509,79 +671,110 @@ static fmVec3 ToSeen(const View *view, fmVec3 p)
     return fmVec(fmDot(d, view->u), fmDot(d, view->v), fmDot(d, view->n));
 }
 
-/* A face of mesh `side` as seen along n; false for walls. */
-static bool SeeFace(const View *view, int side, int32_t face, SeenFace *seen)
+/* Up to FM_SEEN_LANES faces of mesh `side` as seen along n. */
+static void SeeFaces(const View *view, int side, const int32_t *faces, int count, SeenFaces *restrict seen)
 {
-    const fmContour *c = view->contour;
-    fmVec3 normal = FaceNormal(c, side, face);
-    double facing = fmDot(normal, view->n);
-    if (fabs(facing) < FM_WALL_COS)
-        return false;
-    seen->up = facing > 0;
-    fmVec3 corner = {0, 0, 0};
+    const fmMesh *mesh = view->contour->mesh[side];
+    const fmPose pose = view->contour->aInB;
+    const fmVec3 n = view->n, u = view->u, v = view->v, centre = view->centre;
+    const double slack = FM_SAME_PLACE * view->size;
+    double normalX[FM_SEEN_LANES], normalY[FM_SEEN_LANES], normalZ[FM_SEEN_LANES], facing[FM_SEEN_LANES];
+    for (int l = 0; l < FM_SEEN_LANES; ++l) {
+        seen->face[l] = faces[l < count ? l : count - 1];
+        fmVec3 normal = mesh->normals[seen->face[l]];
+        normalX[l] = normal.x;
+        normalY[l] = normal.y;
+        normalZ[l] = normal.z;
+    }
+    if (side == 0)
+        for (int l = 0; l < FM_SEEN_LANES; ++l) {
+            fmVec3 normal = fmRotate(&pose.r, fmVec(normalX[l], normalY[l], normalZ[l]));
+            normalX[l] = normal.x;
+            normalY[l] = normal.y;
+            normalZ[l] = normal.z;
+        }
+    for (int l = 0; l < FM_SEEN_LANES; ++l) {
+        facing[l] = fmDot(fmVec(normalX[l], normalY[l], normalZ[l]), n);
+        seen->up[l] = facing[l] > 0;
+    }
+    double x[FM_SEEN_LANES], y[FM_SEEN_LANES], z[FM_SEEN_LANES];
     for (int k = 0; k < 3; ++k) {
         /* what looks down is seen from below: the other way round */
-        int32_t point = c->mesh[side]->faces[face].point[seen->up ? k : 2 - k];
-        corner = ToSeen(view, fmContourPoint(c, side, point));
-        seen->x[k] = corner.x;
-        seen->y[k] = corner.y;
+        for (int l = 0; l < FM_SEEN_LANES; ++l) {
+            fmVec3 p = mesh->points[mesh->faces[seen->face[l]].point[seen->up[l] ? k : 2 - k]];
+            x[l] = p.x;
+            y[l] = p.y;
+            z[l] = p.z;
+        }
+        if (side == 0)
+            for (int l = 0; l < FM_SEEN_LANES; ++l) {
+                fmVec3 p = fmTransform(&pose, fmVec(x[l], y[l], z[l]));
+                x[l] = p.x;
+                y[l] = p.y;
+                z[l] = p.z;
+            }
+        for (int l = 0; l < FM_SEEN_LANES; ++l) {
+            fmVec3 d = fmSub(fmVec(x[l], y[l], z[l]), centre);
+            x[l] = seen->x[k][l] = fmDot(d, u);
+            y[l] = seen->y[k][l] = fmDot(d, v);
+            z[l] = fmDot(d, n);
+        }
     }
-    double slack = FM_SAME_PLACE * view->size;
-    seen->minX = fmSmaller(seen->x[0], fmSmaller(seen->x[1], seen->x[2])) - slack;
-    seen->maxX = fmLarger(seen->x[0], fmLarger(seen->x[1], seen->x[2])) + slack;
-    seen->minY = fmSmaller(seen->y[0], fmSmaller(seen->y[1], seen->y[2])) - slack;
-    seen->maxY = fmLarger(seen->y[0], fmLarger(seen->y[1], seen->y[2])) + slack;
-    /* steep faces get less: their height changes fast beyond the side */
-    seen->slack = fabs(facing) * slack *
-                  (seen->maxX - seen->minX + seen->maxY - seen->minY);
-    seen->hx = -fmDot(normal, view->u) / facing;
-    seen->hy = -fmDot(normal, view->v) / facing;
-    seen->h = corner.z - seen->hx * corner.x - seen->hy * corner.y;
-    seen->face = face;
-    return true;
+    for (int l = 0; l < FM_SEEN_LANES; ++l) {
+        double x0 = seen->x[0][l], x1 = seen->x[1][l], x2 = seen->x[2][l];
+        double y0 = seen->y[0][l], y1 = seen->y[1][l], y2 = seen->y[2][l];
+        seen->dx[0][l] = x1 - x0;
+        seen->dx[1][l] = x2 - x1;
+        seen->dx[2][l] = x0 - x2;
+        seen->dy[0][l] = y1 - y0;
+        seen->dy[1][l] = y2 - y1;
+        seen->dy[2][l] = y0 - y2;
+        double minX = fmSmaller(x0, fmSmaller(x1, x2)) - slack, maxX = fmLarger(x0, fmLarger(x1, x2)) + slack;
+        double minY = fmSmaller(y0, fmSmaller(y1, y2)) - slack, maxY = fmLarger(y0, fmLarger(y1, y2)) + slack;
+        seen->minX[l] = minX;
+        seen->maxX[l] = maxX;
+        seen->minY[l] = minY;
+        seen->maxY[l] = maxY;
+        /* steep faces get less: their height changes fast beyond the side */
+        seen->slack[l] = -(fabs(facing[l]) * slack * (maxX - minX + maxY - minY));
+        double hx = -fmDot(fmVec(normalX[l], normalY[l], normalZ[l]), u) / facing[l];
+        double hy = -fmDot(fmVec(normalX[l], normalY[l], normalZ[l]), v) / facing[l];
+        seen->hx[l] = hx;
+        seen->hy[l] = hy;
+        seen->h[l] = z[l] - hx * x[l] - hy * y[l];
+    }
+    for (int l = 0; l < FM_SEEN_LANES; ++l)
+        if ((l >= count) | (fabs(facing[l]) < FM_WALL_COS))
+            seen->minX[l] = DBL_MAX;
 }
 
+/* Returns the number of groups of faces, -1 when memory is out. */
 static int GatherSeenFaces(const Patch *patch, int side, fmArray *array)
 {
     fmRange range = patch->region->faces[side];
-    if (!fmArrayReserve(array, (size_t)range.count * sizeof(SeenFace)))
+    int groups = (range.count + FM_SEEN_LANES - 1) / FM_SEEN_LANES;
+    if (!fmArrayReserve(array, (size_t)groups * sizeof(SeenFaces)))
         return -1;
-    SeenFace *out = array->items;
     const int32_t *faces = FM_ITEMS(int32_t, patch->contour->faces) + range.first;
-    int count = 0;
-    /* nobody has asked for the normals yet */
-    for (int32_t i = 0; i < range.count; ++i)
-        __builtin_prefetch(&patch->contour->mesh[side]->normals[faces[i]]);
-    for (int32_t i = 0; i < range.count; ++i)
-        count += SeeFace(&patch->view, side, faces[i], &out[count]);
-    return count;
-}
-
-static bool SeenFaceContains(const SeenFace *f, double x, double y)
-{
-    /* one branch, which nearly always goes the same way */
-    if ((x < f->minX) | (x > f->maxX) | (y < f->minY) | (y > f->maxY))
-        return false;
-    for (int i = 0; i < 3; ++i) {
-        int j = i == 2 ? 0 : i + 1;
-        if ((f->x[j] - f->x[i]) * (y - f->y[i]) - (f->y[j] - f->y[i]) * (x - f->x[i]) <
-            -f->slack)
-            return false;
+    for (int g = 0; g < groups; ++g) {
+        int rest = range.count - g * FM_SEEN_LANES;
+        SeeFaces(&patch->view, side, faces + g * FM_SEEN_LANES, rest < FM_SEEN_LANES ? rest : FM_SEEN_LANES,
+                 &FM_ITEMS(SeenFaces, *array)[g]);
     }
-    return true;
+    return groups;
 }
 
-/* A point of the region as seen along n, and the most it could be deep. */
+/* A point of the region as seen along n. */
 typedef struct Candidate {
-    double x, y, z, bound;
+    double x, y, z;
     int owner; /* the mesh it is a point of, -1 when it lies on or between both */
 } Candidate;
 
 /* Where lines along n are sent: at the faces of the region, or through the trees when those are many. */
 typedef struct Seen {
     const View *view;
-    const SeenFace *faces[2];
-    int count[2]; /* -1: through the tree */
+    const SeenFaces *faces[2];
+    int count[2]; /* groups of faces; -1: through the tree */
     double tolerance; /* of heights */
 } Seen;
 
@@ -591,30 +784,67 @@ typedef struct LineHits {
     int side;
     double x, y;
     int count; /* more than FM_MAX_HITS: not all are there */
-    double height[FM_MAX_HITS];
-    int32_t face[FM_MAX_HITS];
-    bool up[FM_MAX_HITS]; /* the face looks along n */
+    double height[FM_MAX_HITS + 1]; /* the last one is room for what is not used */
+    int32_t face[FM_MAX_HITS + 1];
+    bool up[FM_MAX_HITS + 1]; /* the face looks along n */
 } LineHits;
 
-static void HitFace(LineHits *hits, const SeenFace *f)
+/* Two lanes of the compiler's vector types: it does not find the comparisons by itself. */
+typedef double Double2 __attribute__((vector_size(16)));
+typedef int64_t Mask2 __attribute__((vector_size(16)));
+
+static inline Double2 Load2(const double *p)
 {
-    if (!SeenFaceContains(f, hits->x, hits->y))
-        return;
-    if (hits->count < FM_MAX_HITS) {
-        hits->height[hits->count] = f->h + f->hx * hits->x + f->hy * hits->y;
-        hits->face[hits->count] = f->face;
-        hits->up[hits->count] = f->up;
+    Double2 a;
+    memcpy(&a, p, sizeof a);
+    return a;
+}
+
+/* One bit for each face of a group whose box the line meets. */
+static inline unsigned HitBoxes(const SeenFaces *f, Double2 x, Double2 y)
+{
+    Mask2 outside[2];
+    for (int i = 0; i < 2; ++i)
+        outside[i] = (x < Load2(&f->minX[2 * i])) | (x > Load2(&f->maxX[2 * i])) | (y < Load2(&f->minY[2 * i])) |
+                     (y > Load2(&f->maxY[2 * i]));
+    Mask2 bits = (~outside[0] & (Mask2){1, 2}) | (~outside[1] & (Mask2){4, 8});
+    return (unsigned)(bits[0] | bits[1]);
+}
+
+/* Which faces a line meets cannot be foreseen: hardly a branch depends on it. */
+static void HitGroups(LineHits *hits, const SeenFaces *groups, int groupCount)
+{
+    double x = hits->x, y = hits->y;
+    int count = hits->count;
+    for (int first = 0; first < groupCount; first += FM_WORD_GROUPS) {
+        uint64_t bits = 0;
+        for (int g = 0; g < FM_WORD_GROUPS && first + g < groupCount; ++g)
+            bits |= (uint64_t)HitBoxes(&groups[first + g], (Double2){x, x}, (Double2){y, y}) << g * FM_SEEN_LANES;
+        for (; bits; bits &= bits - 1) {
+            int i = __builtin_ctzll(bits), l = i % FM_SEEN_LANES;
+            const SeenFaces *f = &groups[first + i / FM_SEEN_LANES];
+            double slack = f->slack[l];
+            bool on = !((f->dx[0][l] * (y - f->y[0][l]) - f->dy[0][l] * (x - f->x[0][l]) < slack) |
+                        (f->dx[1][l] * (y - f->y[1][l]) - f->dy[1][l] * (x - f->x[1][l]) < slack) |
+                        (f->dx[2][l] * (y - f->y[2][l]) - f->dy[2][l] * (x - f->x[2][l]) < slack));
+            int at = count < FM_MAX_HITS ? count : FM_MAX_HITS;
+            hits->height[at] = f->h[l] + f->hx[l] * x + f->hy[l] * y;
+            hits->face[at] = f->face[l];
+            hits->up[at] = f->up[l];
+            count += on;
+        }
     }
-    ++hits->count;
+    hits->count = count;
 }
 
 static bool HitFaces(void *context, const int32_t *faces, int count)
 {
     LineHits *hits = context;
-    SeenFace seen;
-    for (int i = 0; i < count; ++i)
-        if (SeeFace(hits->seen->view, hits->side, faces[i], &seen))
-            HitFace(hits, &seen);
+    SeenFaces seen;
+    for (int i = 0; i < count; i += FM_SEEN_LANES) {
+        SeeFaces(hits->seen->view, hits->side, faces + i, count - i < FM_SEEN_LANES ? count - i : FM_SEEN_LANES, &seen);
+        HitGroups(hits, &seen, 1);
+    }
     return true;
 }
 
@@ -652,8 +882,8 @@ static void SendLine(const Seen *seen, int side, double x, double y, LineHits *h
     hits->count = 0;
     if (seen->count[side] < 0)
         HitTree(hits);
-    for (int i = 0; i < seen->count[side]; ++i)
-        HitFace(hits, &seen->faces[side][i]);
+    else
+        HitGroups(hits, seen->faces[side], seen->count[side]);
 }
 
 /* The nearest faces of a line on both sides of a height. */
@@ -665,24 +895,25 @@ typedef struct Between {
 
 static Between HitsRound(const LineHits *hits, double z)
 {
-    Between between = {DBL_MAX, -DBL_MAX, -1, -1, true, false};
-    double tolerance = hits->seen->tolerance;
+    double above = DBL_MAX, below = -DBL_MAX;
+    double over = z + hits->seen->tolerance, under = z - hits->seen->tolerance;
+    int aboveAt = -1, belowAt = -1;
     for (int i = 0; i < hits->count; ++i) {
         double h = hits->height[i];
-        bool up = hits->up[i];
         /* of a face at the very height, the way it looks tells the side it bounds */
-        bool isAbove = h > z + tolerance || (h >= z - tolerance && up);
-        if (isAbove && h < between.above) {
-            between.above = h;
-            between.aboveFace = hits->face[i];
-            between.aboveUp = up;
-        } else if (!isAbove && h > between.below) {
-            between.below = h;
-            between.belowFace = hits->face[i];
-            between.belowUp = up;
-        }
+        bool isAbove = (h > over) | ((h >= under) & hits->up[i]);
+        bool nearAbove = isAbove & (h < above), nearBelow = !isAbove & (h > below);
+        above = nearAbove ? h : above;
+        aboveAt = nearAbove ? i : aboveAt;
+        below = nearBelow ? h : below;
+        belowAt = nearBelow ? i : belowAt;
     }
-    return between;
+    return (Between){above,
+                     below,
+                     aboveAt < 0 ? -1 : hits->face[aboveAt],
+                     belowAt < 0 ? -1 : hits->face[belowAt],
+                     aboveAt < 0 || hits->up[aboveAt],
+                     belowAt >= 0 && hits->up[belowAt]};
 }
 
 /* The overlap on the line through a candidate, from where one of the meshes is left downwards to where one
@@ -837,79 +1068,126 @@ static void FlatSpots(const Patch *patch, SpotList *list)
 
 /* ---- spots anywhere else ------------------------------------------------------------------------ */
 
+/* Coordinate by coordinate: where ridges cross, a's inside points, b's, the events. */
 typedef struct CandidateList {
-    Candidate *items;
-    int count, capacity;
+    double *x, *y, *z;
+    double *bound;    /* the most it could be deep; negative once it is measured */
+    int crossings, inside[2];
+    int count;
     int insideCount; /* the first of them; the others lie on the contour */
     double extent;   /* the farthest from the centre */
 } CandidateList;
 
-static void AddCandidate(CandidateList *list, fmVec3 seen, double bound, int owner)
+static Candidate CandidateAt(const CandidateList *list, int i)
 {
-    if (list->count == list->capacity)
-        return;
+    int k = i - list->crossings;
+    int owner = k < 0 || k >= list->inside[0] + list->inside[1] ? -1 : k >= list->inside[0];
+    return (Candidate){list->x[i], list->y[i], list->z[i], owner};
+}
+
+static void AddCrossing(CandidateList *list, fmVec3 seen, double bound)
+{
     double s = 1 - FM_INWARD;
-    list->items[list->count++] = (Candidate){seen.x * s, seen.y * s, seen.z * s, bound, owner};
+    list->x[list->count] = seen.x * s;
+    list->y[list->count] = seen.y * s;
+    list->z[list->count] = seen.z * s;
+    list->bound[list->count++] = bound;
     list->extent = fmLarger(list->extent, fmLarger(fabs(seen.x), fabs(seen.y)));
 }
 
 /* Where ridges of a and b cross as seen along n, between them: the deepest place of two crossed bars. */
 static void AddRidgeCrossings(const Patch *patch, CandidateList *list)
 {
-    for (int i = 0; i < patch->ridgeCount[0]; ++i) {
+    fmVec3 from[FM_MAX_RIDGES], along[FM_MAX_RIDGES];
+    double x[FM_MAX_RIDGES], y[FM_MAX_RIDGES], alongX[FM_MAX_RIDGES], alongY[FM_MAX_RIDGES];
+    double s[FM_MAX_RIDGES], t[FM_MAX_RIDGES];
+    int64_t cross[FM_MAX_RIDGES];
+    int count = patch->ridgeCount[0] > 0 ? patch->ridgeCount[1] : 0;
+    for (int j = 0; j < count; ++j) {
+        from[j] = ToSeen(&patch->view, patch->ridges[1][j].p);
+        along[j] = fmSub(ToSeen(&patch->view, patch->ridges[1][j].q), from[j]);
+        x[j] = from[j].x;
+        y[j] = from[j].y;
+        alongX[j] = along[j].x;
+        alongY[j] = along[j].y;
+    }
+    for (int i = 0; i < patch->ridgeCount[0] && count > 0; ++i) {
         fmVec3 a0 = ToSeen(&patch->view, patch->ridges[0][i].p);
         fmVec3 da = fmSub(ToSeen(&patch->view, patch->ridges[0][i].q), a0);
-        for (int j = 0; j < patch->ridgeCount[1]; ++j) {
-            fmVec3 b0 = ToSeen(&patch->view, patch->ridges[1][j].p);
-            fmVec3 db = fmSub(ToSeen(&patch->view, patch->ridges[1][j].q), b0);
-            double det = da.x * db.y - da.y * db.x;
-            if (det == 0)
+        /* parallel ones divide by zero, and what that gives is not between 0 and 1 */
+        for (int j = 0; j < count; ++j) {
+            double det = da.x * alongY[j] - da.y * alongX[j], dx = x[j] - a0.x, dy = y[j] - a0.y;
+            s[j] = (dx * alongY[j] - dy * alongX[j]) / det;
+            t[j] = (dx * da.y - dy * da.x) / det;
+            cross[j] = (s[j] >= 0) & (s[j] <= 1) & (t[j] >= 0) & (t[j] <= 1);
+        }
+        for (int j = 0; j < count; ++j) {
+            if (!cross[j])
                 continue;
-            double dx = b0.x - a0.x, dy = b0.y - a0.y;
-            double s = (dx * db.y - dy * db.x) / det, t = (dx * da.y - dy * da.x) / det;
-            if (!(s >= 0 && s <= 1 && t >= 0 && t <= 1))
-                continue;
-            fmVec3 p = fmAddScaled(a0, da, s), q = fmAddScaled(b0, db, t);
+            fmVec3 p = fmAddScaled(a0, da, s[j]), q = fmAddScaled(from[j], along[j], t[j]);
             if (q.z >= p.z)
-                AddCandidate(list, fmScale(fmAdd(p, q), 0.5), q.z - p.z, -1);
+                AddCrossing(list, fmScale(fmAdd(p, q), 0.5), q.z - p.z);
         }
     }
 }
 
+/* The region's points behind the crossings. */
+static void AddPoints(const Patch *patch, CandidateList *list)
+{
+    const PointSet *set = patch->points;
+    const fmVec3 u = patch->view.u, v = patch->view.v, centre = patch->view.centre;
+    const double bottom = patch->view.bottom, top = patch->view.top, s = 1 - FM_INWARD;
+    double *restrict x = list->x + list->count, *restrict y = list->y + list->count;
+    double *restrict z = list->z + list->count, *restrict bound = list->bound + list->count;
+    double size[FM_MAX_POINTS];
+    for (int i = 0; i < set->count; ++i) {
+        double dx = set->x[i] - centre.x, dy = set->y[i] - centre.y, dz = set->z[i] - centre.z;
+        double seenX = dx * u.x + dy * u.y + dz * u.z, seenY = dx * v.x + dy * v.y + dz * v.z;
+        x[i] = seenX * s;
+        y[i] = seenY * s;
+        z[i] = set->height[i] * s;
+        bound[i] = fmLarger(top - set->height[i], set->height[i] - bottom);
+        size[i] = fmLarger(fabs(seenX), fabs(seenY));
+    }
+    for (int i = 0; i < set->inside[0]; ++i)
+        bound[i] = top - set->height[i];
+    for (int i = set->inside[0]; i < set->inside[0] + set->inside[1]; ++i)
+        bound[i] = set->height[i] - bottom;
+    list->extent = Most(size, set->count, list->extent);
+}
+
 static bool GatherCandidates(const Patch *patch, fmArray *array, CandidateList *list)
 {
-    int insideA = patch->insideCount[0], insideB = patch->insideCount[1];
-    *list = (CandidateList){.capacity = patch->lowCount + insideB +
-                                        FM_MAX_RIDGES * FM_MAX_RIDGES};
-    if (!fmArrayReserve(array, (size_t)list->capacity * sizeof(Candidate)))
+    const PointSet *set = patch->points;
+    int capacity = patch->ridgeCount[0] * patch->ridgeCount[1] + set->count;
+    if (!fmArrayReserve(array, 4 * (size_t)capacity * sizeof(double)))
         return false;
-    list->items = array->items;
+    double *items = array->items;
+    *list = (CandidateList){.x = items,
+                            .y = items + capacity,
+                            .z = items + 2 * capacity,
+                            .bound = items + 3 * capacity,
+                            .inside = {set->inside[0], set->inside[1]}};
     AddRidgeCrossings(patch, list);
-    for (int i = 0; i < insideA; ++i) {
-        fmVec3 p = ToSeen(&patch->view, patch->low[i]);
-        AddCandidate(list, p, patch->view.top - p.z, 0);
-    }
-    for (int i = 0; i < insideB; ++i) {
-        fmVec3 p = ToSeen(&patch->view, patch->high[i]);
-        AddCandidate(list, p, p.z - patch->view.bottom, 1);
-    }
-    list->insideCount = list->count;
-    for (int i = insideA; i < patch->lowCount; ++i) {
-        fmVec3 p = ToSeen(&patch->view, patch->low[i]);
-        AddCandidate(list, p, fmLarger(patch->view.top - p.z, p.z - patch->view.bottom), -1);
-    }
+    list->crossings = list->count;
+    AddPoints(patch, list);
+    list->insideCount = list->crossings + set->inside[0] + set->inside[1];
+    list->count = list->crossings + set->count;
     return true;
 }
 
-static void MeasureCandidate(const Seen *seen, Candidate *candidate, SpotList *list, double *deepest)
+/* True when the line through a candidate gives a spot. */
+static bool MeasureCandidate(const Seen *seen, CandidateList *candidates, int i, SpotList *list, double *deepest)
 {
-    Spot spot;
+    Candidate at = CandidateAt(candidates, i);
+    Spot *spot = &list->items[list->count];
     /* once is enough */
-    candidate->bound = -1;
-    if (!MeasureSpot(seen, candidate, &spot))
-        return;
-    AddSpot(list, &spot);
-    *deepest = fmLarger(*deepest, spot.depth);
+    candidates->bound[i] = -1;
+    if (!MeasureSpot(seen, &at, spot))
+        return false;
+    *deepest = fmLarger(*deepest, spot->depth);
+    list->count += list->count < FM_MAX_SPOTS;
+    return true;
 }
 
 /* The deepest place, which is at an inside point or where ridges cross: in the order of what they promise,
@@ -918,14 +1196,14 @@ static void DeepestSpots(const Seen *seen, CandidateList *candidates, SpotList *
 {
     /* a line through the trees costs more, and so deep an overlap has no sharp deepest place */
     int most = seen->count[0] < 0 || seen->count[1] < 0 ? FM_MAX_DEEPEST / 4 : FM_MAX_DEEPEST;
-    for (int k = 0; k < most; ++k) {
-        Candidate *next = NULL;
-        for (int i = 0; i < candidates->insideCount; ++i)
-            if (!next || candidates->items[i].bound > next->bound)
-                next = &candidates->items[i];
-        if (!next || next->bound <= *deepest * (1 + FM_INWARD))
+    for (int k = 0; k < most && candidates->insideCount > 0; ++k) {
+        double bound = Most(candidates->bound, candidates->insideCount, -DBL_MAX);
+        if (bound <= *deepest * (1 + FM_INWARD))
             return;
-        MeasureCandidate(seen, next, list, deepest);
+        int next = 0;
+        while (candidates->bound[next] != bound)
+            ++next;
+        MeasureCandidate(seen, candidates, next, list, deepest);
     }
 }
 
@@ -943,14 +1221,47 @@ static int CarryingSpots(const SpotList *list, double deepest)
     return count;
 }
 
-/* How far the spots that carry reach in a direction of the (u, v) plane. */
-static double Reach(const SpotList *list, double deepest, const double direction[2])
+/* The spots as RimSpots looks at them. */
+typedef struct Rim {
+    double x[FM_MAX_SPOTS], y[FM_MAX_SPOTS];
+    double depth[FM_MAX_SPOTS]; /* beyond all numbers for those that carry in any case */
+    int count;
+} Rim;
+
+static void AddToRim(Rim *rim, const Spot *spot)
 {
-    double reach = -DBL_MAX;
-    for (int i = 0; i < list->count; ++i)
-        if (Carries(&list->items[i], deepest))
-            reach = fmLarger(reach, direction[0] * list->items[i].x + direction[1] * list->items[i].y);
+    rim->x[rim->count] = spot->x;
+    rim->y[rim->count] = spot->y;
+    rim->depth[rim->count++] = spot->flat ? DBL_MAX : spot->depth;
+}
+
+/* How far the spots that carry reach in a direction of the (u, v) plane. */
+static double Reach(const Rim *rim, double deepest, const double direction[2])
+{
+    double reach = -DBL_MAX, shallow = FM_SHALLOW * deepest;
+    for (int i = 0; i < rim->count; ++i) {
+        double d = direction[0] * rim->x[i] + direction[1] * rim->y[i];
+        reach = fmLarger(reach, rim->depth[i] >= shallow ? d : -DBL_MAX);
+    }
     return reach;
+}
+
+/* The farthest of the candidates [first, end) in a direction that may have any depth; -1 when none is as far. */
+static int Farthest(const CandidateList *candidates, int first, int end, const double direction[2], double far)
+{
+    const double *x = candidates->x + first, *y = candidates->y + first, *bound = candidates->bound + first;
+    double d[FM_MAX_POINTS + FM_MAX_RIDGES * FM_MAX_RIDGES];
+    int count = end - first, at = 0;
+    for (int i = 0; i < count; ++i) {
+        double along = direction[0] * x[i] + direction[1] * y[i];
+        d[i] = bound[i] > 0 ? along : -DBL_MAX;
+    }
+    double farthest = Most(d, count, -DBL_MAX);
+    if (!(farthest > far))
+        return -1;
+    while (d[at] != farthest)
+        ++at;
+    return first + at;
 }
 
 /* The farthest of the candidates [first, end) all round that reach beyond the spots there are. */
@@ -959,19 +1270,18 @@ static void RimSpots(const Seen *seen, CandidateList *candidates, int first, int
 {
     static const double kRim[][2] = {{1, 0},  {FM_COS_45, FM_COS_45},   {0, 1},  {-FM_COS_45, FM_COS_45},
                                      {-1, 0}, {-FM_COS_45, -FM_COS_45}, {0, -1}, {FM_COS_45, -FM_COS_45}};
+    if (first == end)
+        return;
+    Rim rim;
+    rim.count = 0;
+    for (int i = 0; i < list->count; ++i)
+        AddToRim(&rim, &list->items[i]);
     for (size_t k = 0; k < FM_COUNT_OF(kRim); ++k) {
-        double far = Reach(list, *deepest, kRim[k]) + FM_SPREAD_MIN * candidates->extent;
-        Candidate *farthest = NULL;
-        for (int i = first; i < end; ++i) {
-            Candidate *at = &candidates->items[i];
-            double d = kRim[k][0] * at->x + kRim[k][1] * at->y;
-            if (at->bound > 0 && d > far) {
-                far = d;
-                farthest = at;
-            }
-        }
-        if (farthest)
-            MeasureCandidate(seen, farthest, list, deepest);
+        double far = Reach(&rim, *deepest, kRim[k]) + FM_SPREAD_MIN * candidates->extent;
+        int farthest = Farthest(candidates, first, end, kRim[k], far);
+        if (farthest >= 0 && MeasureCandidate(seen, candidates, farthest, list, deepest) &&
+            rim.count < list->count)
+            AddToRim(&rim, &list->items[rim.count]);
     }
 }
 
@@ -987,13 +1297,13 @@ static void PierceSpots(const Patch *patch, CandidateList *candidates, SpotList 
     whole.top += c->mesh[0]->size + c->mesh[1]->size;
     whole.bottom -= c->mesh[0]->size + c->mesh[1]->size;
     Seen seen = {.view = &whole, .count = {-1, -1}, .tolerance = FM_SAME_PLACE * whole.size};
-    SpotList pierced = {.count = 0};
+    SpotList pierced;
+    pierced.count = 0;
     for (int i = candidates->insideCount; i < candidates->count; ++i) {
-        Candidate *at = &candidates->items[i];
-        at->x *= 1 - FM_PIERCED_INWARD;
-        at->y *= 1 - FM_PIERCED_INWARD;
-        at->z *= 1 - FM_PIERCED_INWARD;
-        at->bound = DBL_MAX;
+        candidates->x[i] *= 1 - FM_PIERCED_INWARD;
+        candidates->y[i] *= 1 - FM_PIERCED_INWARD;
+        candidates->z[i] *= 1 - FM_PIERCED_INWARD;
+        candidates->bound[i] = DBL_MAX;
     }
     double through = 0;
     RimSpots(&seen, candidates, candidates->insideCount, candidates->count, &pierced, &through);
@@ -1273,32 +1583,33 @@ int fmManifoldBuild(fmManifold *m, const fmContour *c, int32_t r,
                     fmContact contacts[FM_REGION_CONTACTS])
 {
     const fmRegion *region = &FM_ITEMS(fmRegion, c->regions)[r];
+    Features features;
     Patch patch = {.view = {.contour = c, .size = fmSmaller(c->mesh[0]->size, c->mesh[1]->size)},
                    .contour = c,
                    .motion = m->motion,
                    .manyPoints = m->deep ? FM_DEEP_POINTS : FM_MANY_POINTS,
                    .region = region,
-                   .events = FM_ITEMS(fmEvent, c->events) + region->events.first};
+                   .events = FM_ITEMS(fmEvent, c->events) + region->events.first,
+                   .points = &features.points,
+                   .facets = {features.facets[0], features.facets[1]},
+                   .ridges = {features.ridges[0], features.ridges[1]}};
+    FetchFeatures(&patch, !m->deep);
     for (int32_t i = 0; i < region->events.count; ++i)
         patch.view.centre = fmAdd(patch.view.centre, patch.events[i].pos);
     patch.view.centre = fmScale(patch.view.centre, 1.0 / region->events.count);
     MeasureContour(&patch);
-    if (!GatherPoints(&patch, m))
-        return 0;
+    FetchNeighbours(&patch, !m->deep);
+    GatherPoints(&patch);
     if (!m->deep)
         GatherRidges(&patch);
     FindDirection(&patch);
-    patch.view.bottom = DBL_MAX;
-    patch.view.top = -DBL_MAX;
-    for (int i = 0; i < patch.lowCount; ++i)
-        patch.view.bottom = fmSmaller(patch.view.bottom, fmDot(patch.view.n, fmSub(patch.low[i], patch.view.centre)));
-    for (int i = 0; i < patch.highCount; ++i)
-        patch.view.top = fmLarger(patch.view.top, fmDot(patch.view.n, fmSub(patch.high[i], patch.view.centre)));
+    MeasureHeights(&patch);
 
     if (patch.width <= FM_SAME_PLACE * patch.view.size)
         GatherRestingFacets(&patch);
 
-    SpotList spots = {.count = 0};
+    SpotList spots;
+    spots.count = 0;
     double deepest = 0;
     bool wraps = !m->deep && Wraps(&patch), walls = !wraps && !m->deep && WallSpots(&patch, &spots, &deepest);
     if (wraps)
@@ -1372,11 +1683,10 @@ static void HitNoted(LineHits *hits)
     int noted = hits->count;
     if (noted > FM_MAX_HITS)
         return;
+    int32_t faces[FM_MAX_HITS];
+    memcpy(faces, hits->face, (size_t)noted * sizeof *faces);
     hits->count = 0;
-    for (int i = 0; i < noted; ++i) {
-        int32_t face = hits->face[i]; /* as many or more than are hit before */
-        HitFaces(hits, &face, 1);
-    }
+    HitFaces(hits, faces, noted);
 }
 
 static void SendTogether(Line *lines, int count)
@@ -1421,7 +1731,7 @@ void fmManifoldMeasure(const fmContour *c, double beyond, fmContact *contacts, i
 
 void fmManifoldFree(fmManifold *m)
 {
-    fmArray *arrays[] = {&m->lowPoints, &m->highPoints, &m->lowFaces, &m->highFaces, &m->candidates};
+    fmArray *arrays[] = {&m->lowFaces, &m->highFaces, &m->candidates};
     for (size_t i = 0; i < FM_COUNT_OF(arrays); ++i)
         fmArrayFree(arrays[i]);
 }
