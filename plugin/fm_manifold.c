@@ -74,6 +74,7 @@
 #define FM_WALL_SHARE 0.01
 #define FM_MAX_WALLS 4       /* that one region rests on; further ones are not asked */
 #define FM_MAX_DIRECTIONS 12 /* facets of one mesh that may direct; further ones are not asked */
+#define FM_FACETS_TOGETHER 16
 #define FM_MAX_SHARP 8       /* directions of sharp edges of one mesh */
 #define FM_MAX_RIDGES 48     /* edges of one mesh that are crossed with the other's */
 #define FM_FEW_POINTS 16     /* inside points below which blunt edges count as ridges, too */
@@ -270,7 +271,6 @@ static void FetchFeatures(const Patch *patch, bool ridges)
         for (int32_t i = 0; i < range.count && i < FM_MANY_FACES; ++i) {
             __builtin_prefetch(&mesh->faceFacet[faces[i]]);
             FM_FETCH(mesh->normals[faces[i]]);
-            FM_FETCH(mesh->faces[faces[i]]);
         }
         range = patch->region->points[side];
         for (int32_t i = 0; i < range.count && i < FM_FEW_POINTS && ridges; ++i)
@@ -409,10 +409,17 @@ static void GatherFacets(Patch *patch, double leastArea)
     const fmContour *c = patch->contour;
     for (int side = 0; side < 2; ++side) {
         fmRange range = patch->region->faces[side];
-        for (int32_t i = 0; i < range.count && patch->facetCount[side] < FM_MAX_DIRECTIONS; ++i) {
-            int32_t face = FM_ITEMS(int32_t, c->faces)[range.first + i];
-            if (fmFacetOf(c->mesh[side], face).area >= leastArea)
-                AddFacet(patch, side, face);
+        const int32_t *faces = FM_ITEMS(int32_t, c->faces) + range.first;
+        for (int32_t i = 0; i < range.count && patch->facetCount[side] < FM_MAX_DIRECTIONS;) {
+            /* some at a time, so that no branch has to wait for an area */
+            int32_t large[FM_FACETS_TOGETHER];
+            int count = 0;
+            for (int k = 0; k < FM_FACETS_TOGETHER && i < range.count; ++k, ++i) {
+                large[count] = faces[i];
+                count += fmFacetOf(c->mesh[side], faces[i]).area >= leastArea;
+            }
+            for (int k = 0; k < count; ++k)
+                AddFacet(patch, side, large[k]);
         }
     }
 }
@@ -671,6 +678,50 @@ static fmVec3 ToSeen(const View *view, fmVec3 p)
     return fmVec(fmDot(d, view->u), fmDot(d, view->v), fmDot(d, view->n));
 }
 
+/* Two lanes, by the compiler's vector types; what it does not find by itself. */
+typedef double Double2 __attribute__((vector_size(16)));
+typedef int64_t Mask2 __attribute__((vector_size(16)));
+typedef struct Vec2 {
+    Double2 x, y, z;
+} Vec2;
+
+static inline Double2 Load2(const double *p)
+{
+    Double2 a;
+    memcpy(&a, p, sizeof a);
+    return a;
+}
+
+static inline void Store2(double *p, Double2 a)
+{
+    memcpy(p, &a, sizeof a);
+}
+
+static inline Vec2 Join2(const fmVec3 *a, const fmVec3 *b)
+{
+    return (Vec2){{a->x, b->x}, {a->y, b->y}, {a->z, b->z}};
+}
+
+static inline Double2 Dot2(fmVec3 a, Vec2 b)
+{
+    return a.x * b.x + a.y * b.y + a.z * b.z;
+}
+
+static inline Vec2 Rotate2(const fmMat3 *m, Vec2 v)
+{
+    return (Vec2){Dot2(m->row[0], v), Dot2(m->row[1], v), Dot2(m->row[2], v)};
+}
+
+static inline Vec2 Add2(Vec2 a, fmVec3 b)
+{
+    return (Vec2){a.x + b.x, a.y + b.y, a.z + b.z};
+}
+
+static inline Vec2 Sub2(Vec2 a, fmVec3 b)
+{
+    return (Vec2){a.x - b.x, a.y - b.y, a.z - b.z};
+}
+
 /* Up to FM_SEEN_LANES faces of mesh `side` as seen along n. */
 static void SeeFaces(const View *view, int side, const int32_t *faces, int count, SeenFaces *restrict seen)
 {
@@ -678,51 +729,39 @@ static void SeeFaces(const View *view, int side, const int32_t *faces, int count
     const fmPose pose = view->contour->aInB;
     const fmVec3 n = view->n, u = view->u, v = view->v, centre = view->centre;
     const double slack = FM_SAME_PLACE * view->size;
-    double normalX[FM_SEEN_LANES], normalY[FM_SEEN_LANES], normalZ[FM_SEEN_LANES], facing[FM_SEEN_LANES];
-    for (int l = 0; l < FM_SEEN_LANES; ++l) {
+    double normalU[FM_SEEN_LANES], normalV[FM_SEEN_LANES], facing[FM_SEEN_LANES];
+    double x[3][FM_SEEN_LANES], y[3][FM_SEEN_LANES], z[3][FM_SEEN_LANES];
+    for (int l = 0; l < FM_SEEN_LANES; ++l)
         seen->face[l] = faces[l < count ? l : count - 1];
-        fmVec3 normal = mesh->normals[seen->face[l]];
-        normalX[l] = normal.x;
-        normalY[l] = normal.y;
-        normalZ[l] = normal.z;
-    }
-    if (side == 0)
-        for (int l = 0; l < FM_SEEN_LANES; ++l) {
-            fmVec3 normal = fmRotate(&pose.r, fmVec(normalX[l], normalY[l], normalZ[l]));
-            normalX[l] = normal.x;
-            normalY[l] = normal.y;
-            normalZ[l] = normal.z;
-        }
-    for (int l = 0; l < FM_SEEN_LANES; ++l) {
-        facing[l] = fmDot(fmVec(normalX[l], normalY[l], normalZ[l]), n);
-        seen->up[l] = facing[l] > 0;
-    }
-    double x[FM_SEEN_LANES], y[FM_SEEN_LANES], z[FM_SEEN_LANES];
-    for (int k = 0; k < 3; ++k) {
-        /* what looks down is seen from below: the other way round */
-        for (int l = 0; l < FM_SEEN_LANES; ++l) {
-            fmVec3 p = mesh->points[mesh->faces[seen->face[l]].point[seen->up[l] ? k : 2 - k]];
-            x[l] = p.x;
-            y[l] = p.y;
-            z[l] = p.z;
-        }
+    for (int l = 0; l < FM_SEEN_LANES; l += 2) {
+        const fmFace *face[2] = {&mesh->faces[seen->face[l]], &mesh->faces[seen->face[l + 1]]};
+        Vec2 normal = Join2(&mesh->normals[seen->face[l]], &mesh->normals[seen->face[l + 1]]);
         if (side == 0)
-            for (int l = 0; l < FM_SEEN_LANES; ++l) {
-                fmVec3 p = fmTransform(&pose, fmVec(x[l], y[l], z[l]));
-                x[l] = p.x;
-                y[l] = p.y;
-                z[l] = p.z;
-            }
-        for (int l = 0; l < FM_SEEN_LANES; ++l) {
-            fmVec3 d = fmSub(fmVec(x[l], y[l], z[l]), centre);
-            x[l] = seen->x[k][l] = fmDot(d, u);
-            y[l] = seen->y[k][l] = fmDot(d, v);
-            z[l] = fmDot(d, n);
+            normal = Rotate2(&pose.r, normal);
+        Store2(&facing[l], Dot2(n, normal));
+        Store2(&normalU[l], Dot2(u, normal));
+        Store2(&normalV[l], Dot2(v, normal));
+        for (int k = 0; k < 3; ++k) {
+            Vec2 p = Join2(&mesh->points[face[0]->point[k]], &mesh->points[face[1]->point[k]]);
+            if (side == 0)
+                p = Add2(Rotate2(&pose.r, p), pose.t);
+            p = Sub2(p, centre);
+            Store2(&x[k][l], Dot2(u, p));
+            Store2(&y[k][l], Dot2(v, p));
+            Store2(&z[k][l], Dot2(n, p));
         }
     }
     for (int l = 0; l < FM_SEEN_LANES; ++l) {
-        double x0 = seen->x[0][l], x1 = seen->x[1][l], x2 = seen->x[2][l];
-        double y0 = seen->y[0][l], y1 = seen->y[1][l], y2 = seen->y[2][l];
+        /* what looks down is seen from below: the other way round */
+        double x0 = facing[l] > 0 ? x[0][l] : x[2][l], x1 = x[1][l], x2 = facing[l] > 0 ? x[2][l] : x[0][l];
+        double y0 = facing[l] > 0 ? y[0][l] : y[2][l], y1 = y[1][l], y2 = facing[l] > 0 ? y[2][l] : y[0][l];
+        double z2 = facing[l] > 0 ? z[2][l] : z[0][l];
+        seen->x[0][l] = x0;
+        seen->x[1][l] = x1;
+        seen->x[2][l] = x2;
+        seen->y[0][l] = y0;
+        seen->y[1][l] = y1;
+        seen->y[2][l] = y2;
         seen->dx[0][l] = x1 - x0;
         seen->dx[1][l] = x2 - x1;
         seen->dx[2][l] = x0 - x2;
@@ -737,15 +776,16 @@ static void SeeFaces(const View *view, int side, const int32_t *faces, int count
         seen->maxY[l] = maxY;
         /* steep faces get less: their height changes fast beyond the side */
         seen->slack[l] = -(fabs(facing[l]) * slack * (maxX - minX + maxY - minY));
-        double hx = -fmDot(fmVec(normalX[l], normalY[l], normalZ[l]), u) / facing[l];
-        double hy = -fmDot(fmVec(normalX[l], normalY[l], normalZ[l]), v) / facing[l];
+        double hx = -normalU[l] / facing[l], hy = -normalV[l] / facing[l];
         seen->hx[l] = hx;
         seen->hy[l] = hy;
-        seen->h[l] = z[l] - hx * x[l] - hy * y[l];
+        seen->h[l] = z2 - hx * x2 - hy * y2;
     }
-    for (int l = 0; l < FM_SEEN_LANES; ++l)
+    for (int l = 0; l < FM_SEEN_LANES; ++l) {
+        seen->up[l] = facing[l] > 0;
         if ((l >= count) | (fabs(facing[l]) < FM_WALL_COS))
             seen->minX[l] = DBL_MAX;
+    }
 }
 
 /* Returns the number of groups of faces, -1 when memory is out. */
@@ -788,17 +828,6 @@ typedef struct LineHits {
     int32_t face[FM_MAX_HITS + 1];
     bool up[FM_MAX_HITS + 1]; /* the face looks along n */
 } LineHits;
-
-/* Two lanes of the compiler's vector types: it does not find the comparisons by itself. */
-typedef double Double2 __attribute__((vector_size(16)));
-typedef int64_t Mask2 __attribute__((vector_size(16)));
-
-static inline Double2 Load2(const double *p)
-{
-    Double2 a;
-    memcpy(&a, p, sizeof a);
-    return a;
-}
 
 /* One bit for each face of a group whose box the line meets. */
 static inline unsigned HitBoxes(const SeenFaces *f, Double2 x, Double2 y)
@@ -1068,10 +1097,16 @@ static void FlatSpots(const Patch *patch, SpotList *list)
 
 /* ---- spots anywhere else ------------------------------------------------------------------------ */
 
+/* Four axes of the (u, v) plane, 45 degrees apart; the other four of the directions all round are theirs the
+ * other way. */
+#define FM_RIM_AXES 4
+static const double kRim[FM_RIM_AXES][2] = {{1, 0}, {FM_COS_45, FM_COS_45}, {0, 1}, {-FM_COS_45, FM_COS_45}};
+
 /* Coordinate by coordinate: where ridges cross, a's inside points, b's, the events. */
 typedef struct CandidateList {
     double *x, *y, *z;
-    double *bound;    /* the most it could be deep; negative once it is measured */
+    double *bound; /* the most it could be deep; negative once it is measured */
+    double *along; /* room for FM_RIM_AXES numbers each */
     int crossings, inside[2];
     int count;
     int insideCount; /* the first of them; the others lie on the contour */
@@ -1160,13 +1195,14 @@ static bool GatherCandidates(const Patch *patch, fmArray *array, CandidateList *
 {
     const PointSet *set = patch->points;
     int capacity = patch->ridgeCount[0] * patch->ridgeCount[1] + set->count;
-    if (!fmArrayReserve(array, 4 * (size_t)capacity * sizeof(double)))
+    if (!fmArrayReserve(array, (4 + FM_RIM_AXES) * (size_t)capacity * sizeof(double)))
         return false;
     double *items = array->items;
     *list = (CandidateList){.x = items,
                             .y = items + capacity,
                             .z = items + 2 * capacity,
                             .bound = items + 3 * capacity,
+                            .along = items + 4 * capacity,
                             .inside = {set->inside[0], set->inside[1]}};
     AddRidgeCrossings(patch, list);
     list->crossings = list->count;
@@ -1176,7 +1212,7 @@ static bool GatherCandidates(const Patch *patch, fmArray *array, CandidateList *
     return true;
 }
 
-/* True when the line through a candidate gives a spot. */
+/* True when the line through a candidate gives a spot: the last one, unless there were too many. */
 static bool MeasureCandidate(const Seen *seen, CandidateList *candidates, int i, SpotList *list, double *deepest)
 {
     Candidate at = CandidateAt(candidates, i);
@@ -1221,67 +1257,73 @@ static int CarryingSpots(const SpotList *list, double deepest)
     return count;
 }
 
-/* The spots as RimSpots looks at them. */
+/* How far the spots that carry reach along the axes. */
 typedef struct Rim {
-    double x[FM_MAX_SPOTS], y[FM_MAX_SPOTS];
-    double depth[FM_MAX_SPOTS]; /* beyond all numbers for those that carry in any case */
-    int count;
+    double least[FM_RIM_AXES], most[FM_RIM_AXES];
 } Rim;
 
-static void AddToRim(Rim *rim, const Spot *spot)
+static void AddToRim(Rim *rim, const Spot *spot, double deepest)
 {
-    rim->x[rim->count] = spot->x;
-    rim->y[rim->count] = spot->y;
-    rim->depth[rim->count++] = spot->flat ? DBL_MAX : spot->depth;
+    if (!Carries(spot, deepest))
+        return;
+    for (int k = 0; k < FM_RIM_AXES; ++k) {
+        double d = kRim[k][0] * spot->x + kRim[k][1] * spot->y;
+        rim->least[k] = fmSmaller(d, rim->least[k]);
+        rim->most[k] = fmLarger(d, rim->most[k]);
+    }
 }
 
-/* How far the spots that carry reach in a direction of the (u, v) plane. */
-static double Reach(const Rim *rim, double deepest, const double direction[2])
+static Rim RimOf(const SpotList *list, double deepest)
 {
-    double reach = -DBL_MAX, shallow = FM_SHALLOW * deepest;
-    for (int i = 0; i < rim->count; ++i) {
-        double d = direction[0] * rim->x[i] + direction[1] * rim->y[i];
-        reach = fmLarger(reach, rim->depth[i] >= shallow ? d : -DBL_MAX);
+    Rim rim;
+    for (int k = 0; k < FM_RIM_AXES; ++k) {
+        rim.least[k] = DBL_MAX;
+        rim.most[k] = -DBL_MAX;
     }
-    return reach;
-}
-
-/* The farthest of the candidates [first, end) in a direction that may have any depth; -1 when none is as far. */
-static int Farthest(const CandidateList *candidates, int first, int end, const double direction[2], double far)
-{
-    const double *x = candidates->x + first, *y = candidates->y + first, *bound = candidates->bound + first;
-    double d[FM_MAX_POINTS + FM_MAX_RIDGES * FM_MAX_RIDGES];
-    int count = end - first, at = 0;
-    for (int i = 0; i < count; ++i) {
-        double along = direction[0] * x[i] + direction[1] * y[i];
-        d[i] = bound[i] > 0 ? along : -DBL_MAX;
-    }
-    double farthest = Most(d, count, -DBL_MAX);
-    if (!(farthest > far))
-        return -1;
-    while (d[at] != farthest)
-        ++at;
-    return first + at;
+    for (int i = 0; i < list->count; ++i)
+        AddToRim(&rim, &list->items[i], deepest);
+    return rim;
 }
 
 /* The farthest of the candidates [first, end) all round that reach beyond the spots there are. */
 static void RimSpots(const Seen *seen, CandidateList *candidates, int first, int end, SpotList *list,
                      double *deepest)
 {
-    static const double kRim[][2] = {{1, 0},  {FM_COS_45, FM_COS_45},   {0, 1},  {-FM_COS_45, FM_COS_45},
-                                     {-1, 0}, {-FM_COS_45, -FM_COS_45}, {0, -1}, {FM_COS_45, -FM_COS_45}};
-    if (first == end)
+    int count = end - first;
+    if (count == 0)
         return;
-    Rim rim;
-    rim.count = 0;
-    for (int i = 0; i < list->count; ++i)
-        AddToRim(&rim, &list->items[i]);
-    for (size_t k = 0; k < FM_COUNT_OF(kRim); ++k) {
-        double far = Reach(&rim, *deepest, kRim[k]) + FM_SPREAD_MIN * candidates->extent;
-        int farthest = Farthest(candidates, first, end, kRim[k], far);
-        if (farthest >= 0 && MeasureCandidate(seen, candidates, farthest, list, deepest) &&
-            rim.count < list->count)
-            AddToRim(&rim, &list->items[rim.count]);
+    /* how far they reach along the axes; not a number, which is farther than none, for those that are done with */
+    double *along[FM_RIM_AXES];
+    const double *x = candidates->x + first, *y = candidates->y + first, *bound = candidates->bound + first;
+    for (int k = 0; k < FM_RIM_AXES; ++k) {
+        double *restrict d = along[k] = candidates->along + k * count;
+        for (int i = 0; i < count; ++i)
+            d[i] = kRim[k][0] * x[i] + kRim[k][1] * y[i];
+    }
+    for (int i = 0; i < count; ++i)
+        if (!(bound[i] > 0))
+            for (int k = 0; k < FM_RIM_AXES; ++k)
+                along[k][i] = NAN;
+    Rim rim = RimOf(list, *deepest);
+    double beyond = FM_SPREAD_MIN * candidates->extent;
+    for (int way = 0; way < 2 * FM_RIM_AXES; ++way) {
+        int k = way % FM_RIM_AXES, farthest = 0;
+        bool back = way >= FM_RIM_AXES;
+        double far = back ? Least(along[k], count, DBL_MAX) : Most(along[k], count, -DBL_MAX);
+        if (back ? !(-far > -rim.least[k] + beyond) : !(far > rim.most[k] + beyond))
+            continue;
+        while (along[k][farthest] != far)
+            ++farthest;
+        for (int j = 0; j < FM_RIM_AXES; ++j)
+            along[j][farthest] = NAN;
+        double before = *deepest;
+        int had = list->count;
+        if (!MeasureCandidate(seen, candidates, first + farthest, list, deepest) || had == list->count)
+            continue;
+        if (*deepest > before)
+            rim = RimOf(list, *deepest);
+        else
+            AddToRim(&rim, &list->items[had], *deepest);
     }
 }
 
@@ -1508,28 +1550,28 @@ static double SpotDistanceSq(const Spot *a, const Spot *b, double extentSq)
 /* The deepest, then again and again the one farthest from the chosen, deep ones preferred. */
 static int ChooseSpots(const SpotList *list, double deepest, int most, const Spot **chosen)
 {
-    double extentSq = 0, nearestSq[FM_MAX_SPOTS];
+    double extentSq = 0, nearestSq[FM_MAX_SPOTS], weight[FM_MAX_SPOTS];
     int first = 0, count = 0;
     for (int i = 1; i < list->count; ++i)
         if (list->items[i].depth > list->items[first].depth)
             first = i;
     for (int i = 0; i < list->count; ++i)
         extentSq = fmLarger(extentSq, fmDistanceSq(list->items[i].pos, list->items[first].pos));
-    for (int i = 0; i < list->count; ++i)
-        nearestSq[i] = SpotDistanceSq(&list->items[i], &list->items[first], extentSq);
+    for (int i = 0; i < list->count; ++i) {
+        const Spot *spot = &list->items[i];
+        nearestSq[i] = SpotDistanceSq(spot, &list->items[first], extentSq);
+        /* nothing is less than no weight */
+        weight[i] = Carries(spot, deepest) ? 0.25 + (deepest > 0 ? spot->depth / deepest : 1) : 0;
+    }
     chosen[count++] = &list->items[first];
     while (count < most) {
         int best = -1;
         double bestScore = 0;
         for (int i = 0; i < list->count; ++i) {
-            const Spot *spot = &list->items[i];
-            if (nearestSq[i] <= FM_SPREAD_MIN * FM_SPREAD_MIN * extentSq || !Carries(spot, deepest))
+            if (nearestSq[i] <= FM_SPREAD_MIN * FM_SPREAD_MIN * extentSq || !(nearestSq[i] * weight[i] > bestScore))
                 continue;
-            double weight = 0.25 + (deepest > 0 ? spot->depth / deepest : 1);
-            if (nearestSq[i] * weight > bestScore) {
-                bestScore = nearestSq[i] * weight;
-                best = i;
-            }
+            bestScore = nearestSq[i] * weight[i];
+            best = i;
         }
         if (best < 0)
             break;
