@@ -702,90 +702,112 @@ static inline Vec2 Join2(const fmVec3 *a, const fmVec3 *b)
     return (Vec2){{a->x, b->x}, {a->y, b->y}, {a->z, b->z}};
 }
 
-static inline Double2 Dot2(fmVec3 a, Vec2 b)
+static inline Vec2 Both2(fmVec3 a)
 {
-    return a.x * b.x + a.y * b.y + a.z * b.z;
+    return Join2(&a, &a);
 }
 
-static inline Vec2 Rotate2(const fmMat3 *m, Vec2 v)
+static inline Double2 Dot2(const Vec2 *a, Vec2 b)
 {
-    return (Vec2){Dot2(m->row[0], v), Dot2(m->row[1], v), Dot2(m->row[2], v)};
+    return a->x * b.x + a->y * b.y + a->z * b.z;
 }
 
-static inline Vec2 Add2(Vec2 a, fmVec3 b)
+static inline Vec2 Rotate2(const Vec2 m[3], Vec2 v)
 {
-    return (Vec2){a.x + b.x, a.y + b.y, a.z + b.z};
+    return (Vec2){Dot2(&m[0], v), Dot2(&m[1], v), Dot2(&m[2], v)};
 }
 
-static inline Vec2 Sub2(Vec2 a, fmVec3 b)
+/* A view, and where a lies, for two lanes. */
+typedef struct View2 {
+    const fmMesh *mesh;
+    bool turned; /* a's faces are, into b's frame */
+    Vec2 r[3], t, centre, n, u, v;
+    double slack; /* round a face's box */
+} View2;
+
+static View2 ViewOf(const View *view, int side)
 {
-    return (Vec2){a.x - b.x, a.y - b.y, a.z - b.z};
+    const fmContour *c = view->contour;
+    return (View2){.mesh = c->mesh[side],
+                   .turned = side == 0,
+                   .r = {Both2(c->aInB.r.row[0]), Both2(c->aInB.r.row[1]), Both2(c->aInB.r.row[2])},
+                   .t = Both2(c->aInB.t),
+                   .centre = Both2(view->centre),
+                   .n = Both2(view->n),
+                   .u = Both2(view->u),
+                   .v = Both2(view->v),
+                   .slack = FM_SAME_PLACE * view->size};
 }
 
-/* Up to FM_SEEN_LANES faces of mesh `side` as seen along n. */
-static void SeeFaces(const View *view, int side, const int32_t *faces, int count, SeenFaces *restrict seen)
+/* Two faces into the lanes l and l + 1. */
+static void SeePair(const View2 *view, const int32_t faces[2], SeenFaces *restrict seen, int l)
 {
-    const fmMesh *mesh = view->contour->mesh[side];
-    const fmPose pose = view->contour->aInB;
-    const fmVec3 n = view->n, u = view->u, v = view->v, centre = view->centre;
-    const double slack = FM_SAME_PLACE * view->size;
-    double normalU[FM_SEEN_LANES], normalV[FM_SEEN_LANES], facing[FM_SEEN_LANES];
-    double x[3][FM_SEEN_LANES], y[3][FM_SEEN_LANES], z[3][FM_SEEN_LANES];
-    for (int l = 0; l < FM_SEEN_LANES; ++l)
-        seen->face[l] = faces[l < count ? l : count - 1];
-    for (int l = 0; l < FM_SEEN_LANES; l += 2) {
-        const fmFace *face[2] = {&mesh->faces[seen->face[l]], &mesh->faces[seen->face[l + 1]]};
-        Vec2 normal = Join2(&mesh->normals[seen->face[l]], &mesh->normals[seen->face[l + 1]]);
-        if (side == 0)
-            normal = Rotate2(&pose.r, normal);
-        Store2(&facing[l], Dot2(n, normal));
-        Store2(&normalU[l], Dot2(u, normal));
-        Store2(&normalV[l], Dot2(v, normal));
-        for (int k = 0; k < 3; ++k) {
-            Vec2 p = Join2(&mesh->points[face[0]->point[k]], &mesh->points[face[1]->point[k]]);
-            if (side == 0)
-                p = Add2(Rotate2(&pose.r, p), pose.t);
-            p = Sub2(p, centre);
-            Store2(&x[k][l], Dot2(u, p));
-            Store2(&y[k][l], Dot2(v, p));
-            Store2(&z[k][l], Dot2(n, p));
+    const fmMesh *mesh = view->mesh;
+    const fmFace *face[2] = {&mesh->faces[faces[0]], &mesh->faces[faces[1]]};
+    double x[3][2], y[3][2], z[3][2], facing[2], normalU[2], normalV[2];
+    Vec2 normal = Join2(&mesh->normals[faces[0]], &mesh->normals[faces[1]]);
+    if (view->turned)
+        normal = Rotate2(view->r, normal);
+    Store2(facing, Dot2(&view->n, normal));
+    Store2(normalU, Dot2(&view->u, normal));
+    Store2(normalV, Dot2(&view->v, normal));
+    for (int k = 0; k < 3; ++k) {
+        Vec2 p = Join2(&mesh->points[face[0]->point[k]], &mesh->points[face[1]->point[k]]);
+        if (view->turned) {
+            p = Rotate2(view->r, p);
+            p = (Vec2){p.x + view->t.x, p.y + view->t.y, p.z + view->t.z};
         }
+        p = (Vec2){p.x - view->centre.x, p.y - view->centre.y, p.z - view->centre.z};
+        Store2(x[k], Dot2(&view->u, p));
+        Store2(y[k], Dot2(&view->v, p));
+        Store2(z[k], Dot2(&view->n, p));
     }
-    for (int l = 0; l < FM_SEEN_LANES; ++l) {
+    double slack = view->slack;
+    for (int i = 0; i < 2; ++i) {
         /* what looks down is seen from below: the other way round */
-        double x0 = facing[l] > 0 ? x[0][l] : x[2][l], x1 = x[1][l], x2 = facing[l] > 0 ? x[2][l] : x[0][l];
-        double y0 = facing[l] > 0 ? y[0][l] : y[2][l], y1 = y[1][l], y2 = facing[l] > 0 ? y[2][l] : y[0][l];
-        double z2 = facing[l] > 0 ? z[2][l] : z[0][l];
-        seen->x[0][l] = x0;
-        seen->x[1][l] = x1;
-        seen->x[2][l] = x2;
-        seen->y[0][l] = y0;
-        seen->y[1][l] = y1;
-        seen->y[2][l] = y2;
-        seen->dx[0][l] = x1 - x0;
-        seen->dx[1][l] = x2 - x1;
-        seen->dx[2][l] = x0 - x2;
-        seen->dy[0][l] = y1 - y0;
-        seen->dy[1][l] = y2 - y1;
-        seen->dy[2][l] = y0 - y2;
+        double x0 = facing[i] > 0 ? x[0][i] : x[2][i], x1 = x[1][i], x2 = facing[i] > 0 ? x[2][i] : x[0][i];
+        double y0 = facing[i] > 0 ? y[0][i] : y[2][i], y1 = y[1][i], y2 = facing[i] > 0 ? y[2][i] : y[0][i];
+        double z2 = facing[i] > 0 ? z[2][i] : z[0][i];
+        seen->x[0][l + i] = x0;
+        seen->x[1][l + i] = x1;
+        seen->x[2][l + i] = x2;
+        seen->y[0][l + i] = y0;
+        seen->y[1][l + i] = y1;
+        seen->y[2][l + i] = y2;
+        seen->dx[0][l + i] = x1 - x0;
+        seen->dx[1][l + i] = x2 - x1;
+        seen->dx[2][l + i] = x0 - x2;
+        seen->dy[0][l + i] = y1 - y0;
+        seen->dy[1][l + i] = y2 - y1;
+        seen->dy[2][l + i] = y0 - y2;
         double minX = fmSmaller(x0, fmSmaller(x1, x2)) - slack, maxX = fmLarger(x0, fmLarger(x1, x2)) + slack;
         double minY = fmSmaller(y0, fmSmaller(y1, y2)) - slack, maxY = fmLarger(y0, fmLarger(y1, y2)) + slack;
-        seen->minX[l] = minX;
-        seen->maxX[l] = maxX;
-        seen->minY[l] = minY;
-        seen->maxY[l] = maxY;
+        seen->minX[l + i] = fabs(facing[i]) < FM_WALL_COS ? DBL_MAX : minX;
+        seen->maxX[l + i] = maxX;
+        seen->minY[l + i] = minY;
+        seen->maxY[l + i] = maxY;
         /* steep faces get less: their height changes fast beyond the side */
-        seen->slack[l] = -(fabs(facing[l]) * slack * (maxX - minX + maxY - minY));
-        double hx = -normalU[l] / facing[l], hy = -normalV[l] / facing[l];
-        seen->hx[l] = hx;
-        seen->hy[l] = hy;
-        seen->h[l] = z2 - hx * x2 - hy * y2;
+        seen->slack[l + i] = -(fabs(facing[i]) * slack * (maxX - minX + maxY - minY));
+        double hx = -normalU[i] / facing[i], hy = -normalV[i] / facing[i];
+        seen->hx[l + i] = hx;
+        seen->hy[l + i] = hy;
+        seen->h[l + i] = z2 - hx * x2 - hy * y2;
     }
-    for (int l = 0; l < FM_SEEN_LANES; ++l) {
-        seen->up[l] = facing[l] > 0;
-        if ((l >= count) | (fabs(facing[l]) < FM_WALL_COS))
-            seen->minX[l] = DBL_MAX;
+    for (int i = 0; i < 2; ++i) {
+        seen->face[l + i] = faces[i];
+        seen->up[l + i] = facing[i] > 0;
     }
+}
+
+/* Up to FM_SEEN_LANES faces. */
+static void SeeFaces(const View2 *view, const int32_t *faces, int count, SeenFaces *seen)
+{
+    for (int l = 0; l < count; l += 2) {
+        int32_t two[2] = {faces[l], faces[l + 1 < count ? l + 1 : l]};
+        SeePair(view, two, seen, l);
+    }
+    for (int l = count; l < FM_SEEN_LANES; ++l)
+        seen->minX[l] = DBL_MAX;
 }
 
 /* Returns the number of groups of faces, -1 when memory is out. */
@@ -796,9 +818,10 @@ static int GatherSeenFaces(const Patch *patch, int side, fmArray *array)
     if (!fmArrayReserve(array, (size_t)groups * sizeof(SeenFaces)))
         return -1;
     const int32_t *faces = FM_ITEMS(int32_t, patch->contour->faces) + range.first;
+    View2 view = ViewOf(&patch->view, side);
     for (int g = 0; g < groups; ++g) {
         int rest = range.count - g * FM_SEEN_LANES;
-        SeeFaces(&patch->view, side, faces + g * FM_SEEN_LANES, rest < FM_SEEN_LANES ? rest : FM_SEEN_LANES,
+        SeeFaces(&view, faces + g * FM_SEEN_LANES, rest < FM_SEEN_LANES ? rest : FM_SEEN_LANES,
                  &FM_ITEMS(SeenFaces, *array)[g]);
     }
     return groups;
@@ -869,9 +892,10 @@ static void HitGroups(LineHits *hits, const SeenFaces *groups, int groupCount)
 static bool HitFaces(void *context, const int32_t *faces, int count)
 {
     LineHits *hits = context;
+    View2 view = ViewOf(hits->seen->view, hits->side);
     SeenFaces seen;
     for (int i = 0; i < count; i += FM_SEEN_LANES) {
-        SeeFaces(hits->seen->view, hits->side, faces + i, count - i < FM_SEEN_LANES ? count - i : FM_SEEN_LANES, &seen);
+        SeeFaces(&view, faces + i, count - i < FM_SEEN_LANES ? count - i : FM_SEEN_LANES, &seen);
         HitGroups(hits, &seen, 1);
     }
     return true;
@@ -1312,8 +1336,9 @@ static void RimSpots(const Seen *seen, CandidateList *candidates, int first, int
         double far = back ? Least(along[k], count, DBL_MAX) : Most(along[k], count, -DBL_MAX);
         if (back ? !(-far > -rim.least[k] + beyond) : !(far > rim.most[k] + beyond))
             continue;
-        while (along[k][farthest] != far)
-            ++farthest;
+        /* the first of those, without a branch that cannot be foreseen */
+        for (int i = count - 1; i >= 0; --i)
+            farthest = (back ? -along[k][i] >= -far : along[k][i] >= far) ? i : farthest;
         for (int j = 0; j < FM_RIM_AXES; ++j)
             along[j][farthest] = NAN;
         double before = *deepest;
@@ -1452,18 +1477,28 @@ static int FindWalls(const Patch *patch, fmVec3 ways[FM_MAX_WALLS])
     int count = 0;
     for (int side = 0; side < 2; ++side) {
         const BigFacet *facets = patch->facets[side];
-        bool inValley[FM_MAX_DIRECTIONS] = {false};
+        bool inValley[FM_MAX_DIRECTIONS] = {false}, shares[FM_MAX_DIRECTIONS], any = false;
+        for (int i = 0; i < patch->facetCount[side]; ++i) {
+            fmVec3 way = side == 0 ? fmNeg(facets[i].normal) : facets[i].normal;
+            shares[i] = !(fmDot(way, patch->start) < FM_WALL_SHARE);
+            any |= shares[i];
+        }
+        if (!any)
+            continue;
+        fmVec3 middle[FM_MAX_DIRECTIONS];
+        for (int i = 0; i < patch->facetCount[side]; ++i)
+            middle[i] = FaceMiddle(c, side, facets[i].face);
         for (int i = 1; i < patch->facetCount[side]; ++i)
             for (int j = 0; j < i; ++j) {
-                if (fmDot(facets[i].normal, facets[j].normal) >= FM_SHARP_COS)
+                if (!(shares[i] | shares[j]) || fmDot(facets[i].normal, facets[j].normal) >= FM_SHARP_COS)
                     continue;
-                fmVec3 apart = fmSub(FaceMiddle(c, side, facets[i].face), FaceMiddle(c, side, facets[j].face));
+                fmVec3 apart = fmSub(middle[i], middle[j]);
                 if (fmDot(facets[j].normal, apart) > tolerance && fmDot(facets[i].normal, apart) < -tolerance)
                     inValley[i] = inValley[j] = true;
             }
         for (int i = 0; i < patch->facetCount[side]; ++i) {
             fmVec3 way = side == 0 ? fmNeg(facets[i].normal) : facets[i].normal;
-            bool known = !inValley[i] || count == FM_MAX_WALLS || fmDot(way, patch->start) < FM_WALL_SHARE;
+            bool known = !inValley[i] || count == FM_MAX_WALLS || !shares[i];
             for (int k = 0; k < count && !known; ++k)
                 known = fmDot(ways[k], way) > FM_SHARP_COS;
             if (!known)
