@@ -443,7 +443,7 @@ static void GatherRestingFacets(Patch *patch)
     }
 }
 
-static void AddRidge(Patch *patch, int side, int32_t e)
+static inline void AddRidge(Patch *patch, int side, int32_t e)
 {
     const fmMesh *mesh = patch->contour->mesh[side];
     bool sharp = mesh->edgeCos[e] < FM_SHARP_COS;
@@ -1113,10 +1113,10 @@ static void FlatPairSpots(const Patch *patch, const BigFacet *fa, const BigFacet
 static void FlatSpots(const Patch *patch, SpotList *list)
 {
     for (int i = 0; i < patch->facetCount[0]; ++i)
-        for (int j = 0; j < patch->facetCount[1]; ++j)
-            if (fmDot(patch->facets[0][i].normal, patch->view.n) < -FM_FLAT_COS &&
-                fmDot(patch->facets[1][j].normal, patch->view.n) > FM_FLAT_COS)
-                FlatPairSpots(patch, &patch->facets[0][i], &patch->facets[1][j], list);
+        if (fmDot(patch->facets[0][i].normal, patch->view.n) < -FM_FLAT_COS)
+            for (int j = 0; j < patch->facetCount[1]; ++j)
+                if (fmDot(patch->facets[1][j].normal, patch->view.n) > FM_FLAT_COS)
+                    FlatPairSpots(patch, &patch->facets[0][i], &patch->facets[1][j], list);
 }
 
 /* ---- spots anywhere else ------------------------------------------------------------------------ */
@@ -1390,9 +1390,10 @@ static bool Wraps(const Patch *patch)
     if (patch->region->manyFaces[0] || patch->region->manyFaces[1] ||
         patch->region->faces[0].count + patch->region->faces[1].count > FM_WRAP_FACES)
         return false;
+    if (!(patch->roundness < FM_WRAP_AREA))
+        return false;
     fmBox box = EventBox(patch);
-    return patch->roundness < FM_WRAP_AREA &&
-           patch->width > FM_WRAP_WAY * fmLength(fmSub(box.hi, box.lo));
+    return patch->width > FM_WRAP_WAY * fmLength(fmSub(box.hi, box.lo));
 }
 
 /* The nearest of the region's faces of the other mesh to a point of mesh `side`; -1 for none. */
@@ -1468,6 +1469,19 @@ static void WrapSpots(const Patch *patch, SpotList *list, double *deepest)
 
 /* ---- a region in a valley ------------------------------------------------------------------------- */
 
+/* The middle of a facet's face, found when it is first asked for. */
+typedef struct Middle {
+    fmVec3 pos;
+    bool known;
+} Middle;
+
+static fmVec3 PlaceMiddle(const fmContour *c, int side, const BigFacet *facet, Middle *middle)
+{
+    if (!middle->known)
+        *middle = (Middle){FaceMiddle(c, side, facet->face), true};
+    return middle->pos;
+}
+
 /* The ways that walls of one mesh push which meet in a valley, as in a V or in the corner of a room, and which
  * both have a share in the contour's direction. A single way would be their mean, along which nothing holds. */
 static int FindWalls(const Patch *patch, fmVec3 ways[FM_MAX_WALLS])
@@ -1485,14 +1499,15 @@ static int FindWalls(const Patch *patch, fmVec3 ways[FM_MAX_WALLS])
         }
         if (!any)
             continue;
-        fmVec3 middle[FM_MAX_DIRECTIONS];
+        Middle middles[FM_MAX_DIRECTIONS];
         for (int i = 0; i < patch->facetCount[side]; ++i)
-            middle[i] = FaceMiddle(c, side, facets[i].face);
+            middles[i].known = false;
         for (int i = 1; i < patch->facetCount[side]; ++i)
             for (int j = 0; j < i; ++j) {
                 if (!(shares[i] | shares[j]) || fmDot(facets[i].normal, facets[j].normal) >= FM_SHARP_COS)
                     continue;
-                fmVec3 apart = fmSub(middle[i], middle[j]);
+                fmVec3 apart = fmSub(PlaceMiddle(c, side, &facets[i], &middles[i]),
+                                     PlaceMiddle(c, side, &facets[j], &middles[j]));
                 if (fmDot(facets[j].normal, apart) > tolerance && fmDot(facets[i].normal, apart) < -tolerance)
                     inValley[i] = inValley[j] = true;
             }
@@ -1526,6 +1541,11 @@ static void WallPoints(const Patch *patch, int side, const fmVec3 *ways, int cou
     fmRange range = patch->region->points[side];
     int32_t step = range.count / FM_WRAP_POINTS + 1;
     bool found[FM_MAX_WALLS] = {false};
+    int wanting = 0;
+    for (int w = 0; w < count; ++w)
+        wanting += !held[w];
+    if (wanting == 0)
+        return;
     for (int32_t i = 0; i < range.count; i += step) {
         fmVec3 p = fmContourPoint(c, side, FM_ITEMS(int32_t, c->points)[range.first + i]);
         int32_t face = NearestFace(patch, side, p);
