@@ -10,6 +10,7 @@
 
 #include "fm_closest.h"
 #include "fm_convex.h"
+#include "fm_simd.h"
 
 #include <string.h>
 
@@ -697,6 +698,30 @@ static inline void Store2(double *p, Double2 a)
     memcpy(p, &a, sizeof a);
 }
 
+/* One bit for each lane of a mask, and a mask of where a < b: by the instructions where we know them, as gcc takes
+ * masks of doubles apart for want of SSE4. */
+#if FM_SIMD_X86
+static inline unsigned Bits2(Mask2 m)
+{
+    return (unsigned)_mm_movemask_pd((__m128d)m);
+}
+
+static inline Mask2 Less2(Double2 a, Double2 b)
+{
+    return (Mask2)_mm_cmplt_pd(a, b);
+}
+#else
+static inline unsigned Bits2(Mask2 m)
+{
+    return (unsigned)((m[0] & 1) | (m[1] & 2));
+}
+
+static inline Mask2 Less2(Double2 a, Double2 b)
+{
+    return a < b;
+}
+#endif
+
 static inline Vec2 Join2(const fmVec3 *a, const fmVec3 *b)
 {
     return (Vec2){{a->x, b->x}, {a->y, b->y}, {a->z, b->z}};
@@ -855,12 +880,12 @@ typedef struct LineHits {
 /* One bit for each face of a group whose box the line meets. */
 static inline unsigned HitBoxes(const SeenFaces *f, Double2 x, Double2 y)
 {
-    Mask2 outside[2];
-    for (int i = 0; i < 2; ++i)
-        outside[i] = (x < Load2(&f->minX[2 * i])) | (x > Load2(&f->maxX[2 * i])) | (y < Load2(&f->minY[2 * i])) |
-                     (y > Load2(&f->maxY[2 * i]));
-    Mask2 bits = (~outside[0] & (Mask2){1, 2}) | (~outside[1] & (Mask2){4, 8});
-    return (unsigned)(bits[0] | bits[1]);
+    unsigned outside = 0;
+    for (int l = 0; l < FM_SEEN_LANES; l += 2)
+        outside |= Bits2(Less2(x, Load2(&f->minX[l])) | Less2(Load2(&f->maxX[l]), x) | Less2(y, Load2(&f->minY[l])) |
+                         Less2(Load2(&f->maxY[l]), y))
+                   << l;
+    return ~outside & ((1u << FM_SEEN_LANES) - 1);
 }
 
 /* Which faces a line meets cannot be foreseen: hardly a branch depends on it. */
@@ -1160,7 +1185,6 @@ static void AddRidgeCrossings(const Patch *patch, CandidateList *list)
     fmVec3 from[FM_MAX_RIDGES], along[FM_MAX_RIDGES];
     double x[FM_MAX_RIDGES], y[FM_MAX_RIDGES], alongX[FM_MAX_RIDGES], alongY[FM_MAX_RIDGES];
     double s[FM_MAX_RIDGES], t[FM_MAX_RIDGES];
-    int64_t cross[FM_MAX_RIDGES];
     int count = patch->ridgeCount[0] > 0 ? patch->ridgeCount[1] : 0;
     for (int j = 0; j < count; ++j) {
         from[j] = ToSeen(&patch->view, patch->ridges[1][j].p);
@@ -1178,10 +1202,9 @@ static void AddRidgeCrossings(const Patch *patch, CandidateList *list)
             double det = da.x * alongY[j] - da.y * alongX[j], dx = x[j] - a0.x, dy = y[j] - a0.y;
             s[j] = (dx * alongY[j] - dy * alongX[j]) / det;
             t[j] = (dx * da.y - dy * da.x) / det;
-            cross[j] = (s[j] >= 0) & (s[j] <= 1) & (t[j] >= 0) & (t[j] <= 1);
         }
         for (int j = 0; j < count; ++j) {
-            if (!cross[j])
+            if (!((s[j] >= 0) & (s[j] <= 1) & (t[j] >= 0) & (t[j] <= 1)))
                 continue;
             fmVec3 p = fmAddScaled(a0, da, s[j]), q = fmAddScaled(from[j], along[j], t[j]);
             if (q.z >= p.z)
