@@ -117,8 +117,8 @@ typedef struct View {
     double size;        /* of the smaller mesh */
 } View;
 
-/* The points of a region, coordinate by coordinate so that several are looked at by one instruction: a's inside
- * points, then b's, then the events. */
+/* The points of a region, coordinate by coordinate so that one instruction looks at several: a's inside points,
+ * then b's, then the events. */
 typedef struct PointSet {
     double x[FM_MAX_POINTS], y[FM_MAX_POINTS], z[FM_MAX_POINTS];
     double height[FM_MAX_POINTS]; /* from the centre along the direction, once there is one */
@@ -154,13 +154,13 @@ typedef struct Patch {
     fmVec3 start; /* the contour's own direction; zero when it has none */
 } Patch;
 
-/* Faces as seen along n, side by side: triangles in the (u, v) plane, counter-clockwise, and the height over it.
- * The smallest x is beyond all numbers for walls and for lanes without a face. */
+/* Faces as seen along n, side by side: triangles in the (u, v) plane, counter-clockwise, and their heights over
+ * it. The smallest x is beyond all numbers for walls and for lanes without a face. */
 typedef struct SeenFaces {
     double minX[FM_SEEN_LANES], maxX[FM_SEEN_LANES], minY[FM_SEEN_LANES], maxY[FM_SEEN_LANES];
     double x[3][FM_SEEN_LANES], y[3][FM_SEEN_LANES];
     double dx[3][FM_SEEN_LANES], dy[3][FM_SEEN_LANES]; /* from each corner to the next */
-    double slack[FM_SEEN_LANES]; /* how far beyond a side, times its length, still counts as on the face; negative */
+    double slack[FM_SEEN_LANES]; /* minus how far beyond a side, times its length, still is on the face */
     double h[FM_SEEN_LANES], hx[FM_SEEN_LANES], hy[FM_SEEN_LANES]; /* height = h + hx * x + hy * y */
     int32_t face[FM_SEEN_LANES];
     bool up[FM_SEEN_LANES]; /* looks along n */
@@ -179,6 +179,117 @@ typedef struct SpotList {
     Spot items[FM_MAX_SPOTS + 1]; /* the last one is never counted */
     int count;
 } SpotList;
+
+/* ---- numbers side by side ----------------------------------------------------------------------- */
+
+/* Two lanes, by the compiler's vector types; what it does not find by itself. */
+typedef double Double2 __attribute__((vector_size(16)));
+typedef int64_t Mask2 __attribute__((vector_size(16)));
+
+static inline Double2 Load2(const double *p)
+{
+    Double2 a;
+    memcpy(&a, p, sizeof a);
+    return a;
+}
+
+static inline void Store2(double *p, Double2 a)
+{
+    memcpy(p, &a, sizeof a);
+}
+
+/* One bit for each lane of a mask, masks of where a < b and a = b, and the smaller and the larger, which is b
+ * where they do not compare: by the instructions where we know them, as gcc takes masks of doubles apart for want
+ * of SSE4. */
+#if FM_SIMD_X86
+static inline unsigned Bits2(Mask2 m)
+{
+    return (unsigned)_mm_movemask_pd((__m128d)m);
+}
+
+static inline Mask2 Less2(Double2 a, Double2 b)
+{
+    return (Mask2)_mm_cmplt_pd(a, b);
+}
+
+static inline Mask2 Equal2(Double2 a, Double2 b)
+{
+    return (Mask2)_mm_cmpeq_pd(a, b);
+}
+
+static inline Double2 Min2(Double2 a, Double2 b)
+{
+    return _mm_min_pd(a, b);
+}
+
+static inline Double2 Max2(Double2 a, Double2 b)
+{
+    return _mm_max_pd(a, b);
+}
+#else
+static inline unsigned Bits2(Mask2 m)
+{
+    return (unsigned)((m[0] & 1) | (m[1] & 2));
+}
+
+static inline Mask2 Less2(Double2 a, Double2 b)
+{
+    return a < b;
+}
+
+static inline Mask2 Equal2(Double2 a, Double2 b)
+{
+    return a == b;
+}
+
+static inline Double2 Min2(Double2 a, Double2 b)
+{
+    Mask2 m = a < b;
+    return (Double2)((m & (Mask2)a) | (~m & (Mask2)b));
+}
+
+static inline Double2 Max2(Double2 a, Double2 b)
+{
+    Mask2 m = a > b;
+    return (Double2)((m & (Mask2)a) | (~m & (Mask2)b));
+}
+#endif
+
+static double Least(const double *h, int count, double least)
+{
+    Double2 two = {least, least};
+    int i = 0;
+    for (; i + 1 < count; i += 2)
+        two = Min2(Load2(h + i), two);
+    least = fmSmaller(two[0], two[1]);
+    return i < count ? fmSmaller(h[i], least) : least;
+}
+
+static double Most(const double *h, int count, double most)
+{
+    Double2 two = {most, most};
+    int i = 0;
+    for (; i + 1 < count; i += 2)
+        two = Max2(Load2(h + i), two);
+    most = fmLarger(two[0], two[1]);
+    return i < count ? fmLarger(h[i], most) : most;
+}
+
+/* The first place of a number that is among them. Up to 64 are looked at together, as no branch could foresee
+ * where it is. */
+static int PlaceOf(const double *h, int count, double number)
+{
+    uint64_t bits = 0;
+    int first = 0;
+    for (; bits == 0 && first < count; first += 64) {
+        int end = count - first < 64 ? count - first : 64, i = 0;
+        for (; i + 1 < end; i += 2)
+            bits |= (uint64_t)Bits2(Equal2(Load2(h + first + i), (Double2){number, number})) << i;
+        if (i < end)
+            bits |= (uint64_t)(h[first + i] == number) << i;
+    }
+    return bits ? first - 64 + __builtin_ctzll(bits) : 0;
+}
 
 static fmVec3 FaceMiddle(const fmContour *c, int side, int32_t face)
 {
@@ -248,11 +359,11 @@ static void GatherPoints(Patch *patch)
 /* Both ends of an item that may lie across two lines of the cache. */
 #define FM_FETCH(item) (__builtin_prefetch(&(item)), __builtin_prefetch((const char *)(&(item) + 1) - 1))
 
-/* In a function that does nothing but fetch: gcc takes it for one without effects and leaves out its calls. */
+/* In a function that only fetches, which gcc takes for one without effects, leaving out its calls. */
 #define FM_HAS_EFFECT() __asm__ volatile("")
 
-/* What the region's edges and faces are like, nobody has asked yet: it comes into the cache while the contour is
- * measured. */
+/* What the region's edges and faces are like nobody has asked yet: it comes into the cache while the contour
+ * is measured. */
 static void FetchFeatures(const Patch *patch, bool ridges)
 {
     FM_HAS_EFFECT();
@@ -338,32 +449,6 @@ static void MeasureContour(Patch *patch)
     patch->roundness = circle > 0 ? patch->area / circle : 0;
 }
 
-static double Least(const double *h, int count, double least)
-{
-    double other = least;
-    int i = 0;
-    for (; i + 1 < count; i += 2) {
-        least = fmSmaller(h[i], least);
-        other = fmSmaller(h[i + 1], other);
-    }
-    if (i < count)
-        least = fmSmaller(h[i], least);
-    return fmSmaller(other, least);
-}
-
-static double Most(const double *h, int count, double most)
-{
-    double other = most;
-    int i = 0;
-    for (; i + 1 < count; i += 2) {
-        most = fmLarger(h[i], most);
-        other = fmLarger(h[i + 1], other);
-    }
-    if (i < count)
-        most = fmLarger(h[i], most);
-    return fmLarger(other, most);
-}
-
 /* How far down a reaches and how far up b by the heights of the points. The events are of both. */
 static void ReachOf(const PointSet *set, const double *height, double *bottom, double *top)
 {
@@ -389,7 +474,7 @@ static void MeasureHeights(Patch *patch)
     PointSet *set = patch->points;
     fmVec3 n = patch->view.n, centre = patch->view.centre;
     for (int i = 0; i < set->count; ++i)
-        set->height[i] = n.x * (set->x[i] - centre.x) + n.y * (set->y[i] - centre.y) + n.z * (set->z[i] - centre.z);
+        set->height[i] = fmDot(n, fmSub(PointOf(set, i), centre));
     ReachOf(set, set->height, &patch->view.bottom, &patch->view.top);
 }
 
@@ -679,48 +764,10 @@ static fmVec3 ToSeen(const View *view, fmVec3 p)
     return fmVec(fmDot(d, view->u), fmDot(d, view->v), fmDot(d, view->n));
 }
 
-/* Two lanes, by the compiler's vector types; what it does not find by itself. */
-typedef double Double2 __attribute__((vector_size(16)));
-typedef int64_t Mask2 __attribute__((vector_size(16)));
+/* Two vectors. */
 typedef struct Vec2 {
     Double2 x, y, z;
 } Vec2;
-
-static inline Double2 Load2(const double *p)
-{
-    Double2 a;
-    memcpy(&a, p, sizeof a);
-    return a;
-}
-
-static inline void Store2(double *p, Double2 a)
-{
-    memcpy(p, &a, sizeof a);
-}
-
-/* One bit for each lane of a mask, and a mask of where a < b: by the instructions where we know them, as gcc takes
- * masks of doubles apart for want of SSE4. */
-#if FM_SIMD_X86
-static inline unsigned Bits2(Mask2 m)
-{
-    return (unsigned)_mm_movemask_pd((__m128d)m);
-}
-
-static inline Mask2 Less2(Double2 a, Double2 b)
-{
-    return (Mask2)_mm_cmplt_pd(a, b);
-}
-#else
-static inline unsigned Bits2(Mask2 m)
-{
-    return (unsigned)((m[0] & 1) | (m[1] & 2));
-}
-
-static inline Mask2 Less2(Double2 a, Double2 b)
-{
-    return a < b;
-}
-#endif
 
 static inline Vec2 Join2(const fmVec3 *a, const fmVec3 *b)
 {
@@ -882,8 +929,8 @@ static inline unsigned HitBoxes(const SeenFaces *f, Double2 x, Double2 y)
 {
     unsigned outside = 0;
     for (int l = 0; l < FM_SEEN_LANES; l += 2)
-        outside |= Bits2(Less2(x, Load2(&f->minX[l])) | Less2(Load2(&f->maxX[l]), x) | Less2(y, Load2(&f->minY[l])) |
-                         Less2(Load2(&f->maxY[l]), y))
+        outside |= Bits2(Less2(x, Load2(&f->minX[l])) | Less2(Load2(&f->maxX[l]), x) |
+                         Less2(y, Load2(&f->minY[l])) | Less2(Load2(&f->maxY[l]), y))
                    << l;
     return ~outside & ((1u << FM_SEEN_LANES) - 1);
 }
@@ -892,11 +939,12 @@ static inline unsigned HitBoxes(const SeenFaces *f, Double2 x, Double2 y)
 static void HitGroups(LineHits *hits, const SeenFaces *groups, int groupCount)
 {
     double x = hits->x, y = hits->y;
+    Double2 bothX = {x, x}, bothY = {y, y};
     int count = hits->count;
     for (int first = 0; first < groupCount; first += FM_WORD_GROUPS) {
         uint64_t bits = 0;
         for (int g = 0; g < FM_WORD_GROUPS && first + g < groupCount; ++g)
-            bits |= (uint64_t)HitBoxes(&groups[first + g], (Double2){x, x}, (Double2){y, y}) << g * FM_SEEN_LANES;
+            bits |= (uint64_t)HitBoxes(&groups[first + g], bothX, bothY) << g * FM_SEEN_LANES;
         for (; bits; bits &= bits - 1) {
             int i = __builtin_ctzll(bits), l = i % FM_SEEN_LANES;
             const SeenFaces *f = &groups[first + i / FM_SEEN_LANES];
@@ -1260,7 +1308,8 @@ static bool GatherCandidates(const Patch *patch, fmArray *array, CandidateList *
 }
 
 /* True when the line through a candidate gives a spot: the last one, unless there were too many. */
-static bool MeasureCandidate(const Seen *seen, CandidateList *candidates, int i, SpotList *list, double *deepest)
+static bool MeasureCandidate(const Seen *seen, CandidateList *candidates, int i, SpotList *list,
+                             double *deepest)
 {
     Candidate at = CandidateAt(candidates, i);
     Spot *spot = &list->items[list->count];
@@ -1283,9 +1332,7 @@ static void DeepestSpots(const Seen *seen, CandidateList *candidates, SpotList *
         double bound = Most(candidates->bound, candidates->insideCount, -DBL_MAX);
         if (bound <= *deepest * (1 + FM_INWARD))
             return;
-        int next = 0;
-        while (candidates->bound[next] != bound)
-            ++next;
+        int next = PlaceOf(candidates->bound, candidates->insideCount, bound);
         MeasureCandidate(seen, candidates, next, list, deepest);
     }
 }
@@ -1339,7 +1386,7 @@ static void RimSpots(const Seen *seen, CandidateList *candidates, int first, int
     int count = end - first;
     if (count == 0)
         return;
-    /* how far they reach along the axes; not a number, which is farther than none, for those that are done with */
+    /* how far they reach along the axes; not a number, and so never the farthest, for those that are done */
     double *along[FM_RIM_AXES];
     const double *x = candidates->x + first, *y = candidates->y + first, *bound = candidates->bound + first;
     for (int k = 0; k < FM_RIM_AXES; ++k) {
@@ -1354,14 +1401,12 @@ static void RimSpots(const Seen *seen, CandidateList *candidates, int first, int
     Rim rim = RimOf(list, *deepest);
     double beyond = FM_SPREAD_MIN * candidates->extent;
     for (int way = 0; way < 2 * FM_RIM_AXES; ++way) {
-        int k = way % FM_RIM_AXES, farthest = 0;
+        int k = way % FM_RIM_AXES;
         bool back = way >= FM_RIM_AXES;
         double far = back ? Least(along[k], count, DBL_MAX) : Most(along[k], count, -DBL_MAX);
         if (back ? !(-far > -rim.least[k] + beyond) : !(far > rim.most[k] + beyond))
             continue;
-        /* the first of those, without a branch that cannot be foreseen */
-        for (int i = count - 1; i >= 0; --i)
-            farthest = (back ? -along[k][i] >= -far : along[k][i] >= far) ? i : farthest;
+        int farthest = PlaceOf(along[k], count, far);
         for (int j = 0; j < FM_RIM_AXES; ++j)
             along[j][farthest] = NAN;
         double before = *deepest;
@@ -1646,9 +1691,10 @@ static int ChooseSpots(const SpotList *list, double deepest, int most, const Spo
         int best = -1;
         double bestScore = 0;
         for (int i = 0; i < list->count; ++i) {
-            if (nearestSq[i] <= FM_SPREAD_MIN * FM_SPREAD_MIN * extentSq || !(nearestSq[i] * weight[i] > bestScore))
+            double score = nearestSq[i] * weight[i];
+            if (nearestSq[i] <= FM_SPREAD_MIN * FM_SPREAD_MIN * extentSq || !(score > bestScore))
                 continue;
-            bestScore = nearestSq[i] * weight[i];
+            bestScore = score;
             best = i;
         }
         if (best < 0)
