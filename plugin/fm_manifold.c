@@ -10,6 +10,9 @@
 
 #include "fm_closest.h"
 #include "fm_convex.h"
+#include "fm_simd.h"
+
+#include <string.h>
 
 /* A snapped direction stays within 60 degrees of the contour's. Guarded by test_contacts: "thin post". */
 #define FM_SNAP_CONE_COS 0.5
@@ -72,6 +75,7 @@
 #define FM_WALL_SHARE 0.01
 #define FM_MAX_WALLS 4       /* that one region rests on; further ones are not asked */
 #define FM_MAX_DIRECTIONS 12 /* facets of one mesh that may direct; further ones are not asked */
+#define FM_FACETS_TOGETHER 16
 #define FM_MAX_SHARP 8       /* directions of sharp edges of one mesh */
 #define FM_MAX_RIDGES 48     /* edges of one mesh that are crossed with the other's */
 #define FM_FEW_POINTS 16     /* inside points below which blunt edges count as ridges, too */
@@ -85,6 +89,9 @@
 #define FM_DEEP_POINTS 32    /* ... where the overlap is known to be deep */
 #define FM_MAX_HITS 48       /* faces of one mesh on one line; a line through more is not used */
 #define FM_MAX_WAYS 8192     /* points looked at, over all pairs of ridges, for a way out */
+#define FM_SEEN_LANES 4      /* faces that are looked at together */
+#define FM_WORD_GROUPS (64 / FM_SEEN_LANES) /* groups of them with one bit for each face */
+#define FM_MAX_POINTS (3 * FM_MANY_POINTS)
 #define FM_COS_45 0.70710678118654752
 #define FM_PI 3.14159265358979323846
 
@@ -110,6 +117,21 @@ typedef struct View {
     double size;        /* of the smaller mesh */
 } View;
 
+/* The points of a region, coordinate by coordinate so that one instruction looks at several: a's inside points,
+ * then b's, then the events. */
+typedef struct PointSet {
+    double x[FM_MAX_POINTS], y[FM_MAX_POINTS], z[FM_MAX_POINTS];
+    double height[FM_MAX_POINTS]; /* from the centre along the direction, once there is one */
+    int inside[2], count;
+} PointSet;
+
+/* What may direct. Not cleared for each region, as all of this is much more than one needs. */
+typedef struct Features {
+    PointSet points;
+    BigFacet facets[2][FM_MAX_DIRECTIONS];
+    Ridge ridges[2][FM_MAX_RIDGES];
+} Features;
+
 /* The region under work. */
 typedef struct Patch {
     View view; /* from the centre of the events */
@@ -117,31 +139,32 @@ typedef struct Patch {
     const fmMotion *motion; /* b's as seen from a, or NULL */
     const fmRegion *region;
     const fmEvent *events;
-    fmVec3 *low, *high; /* a's and b's inside points, then the events */
-    int lowCount, highCount;
-    int insideCount[2]; /* how many of them are inside points */
+    PointSet *points;
     fmVec3 vectorArea;  /* of the contour */
     double area;        /* its length */
     double roundness; /* that area as a fraction of a circle's of the same length */
-    BigFacet facets[2][FM_MAX_DIRECTIONS];
+    BigFacet *facets[2];
     int facetCount[2];
-    Ridge ridges[2][FM_MAX_RIDGES];
+    Ridge *ridges[2];
     int ridgeCount[2];
+    uint64_t ridgeBits[2]; /* for each ridge the bit that its edge's last digits name */
     bool fewPoints;
     int32_t manyPoints; /* inside points of one mesh, and events, that are looked at */
     double width; /* way out along the direction */
     fmVec3 start; /* the contour's own direction; zero when it has none */
 } Patch;
 
-/* A face as seen along n: a triangle in the (u, v) plane, counter-clockwise, and its height over it. */
-typedef struct SeenFace {
-    double minX, maxX, minY, maxY; /* first: of most faces nothing else is looked at */
-    double x[3], y[3];
-    double slack; /* how far beyond a side, times its length, still counts as on the face */
-    double h, hx, hy; /* height = h + hx * x + hy * y */
-    int32_t face;
-    bool up; /* looks along n */
-} SeenFace;
+/* Faces as seen along n, side by side: triangles in the (u, v) plane, counter-clockwise, and their heights over
+ * it. The smallest x is beyond all numbers for walls and for lanes without a face. */
+typedef struct SeenFaces {
+    double minX[FM_SEEN_LANES], maxX[FM_SEEN_LANES], minY[FM_SEEN_LANES], maxY[FM_SEEN_LANES];
+    double x[3][FM_SEEN_LANES], y[3][FM_SEEN_LANES];
+    double dx[3][FM_SEEN_LANES], dy[3][FM_SEEN_LANES]; /* from each corner to the next */
+    double slack[FM_SEEN_LANES]; /* minus how far beyond a side, times its length, still is on the face */
+    double h[FM_SEEN_LANES], hx[FM_SEEN_LANES], hy[FM_SEEN_LANES]; /* height = h + hx * x + hy * y */
+    int32_t face[FM_SEEN_LANES];
+    bool up[FM_SEEN_LANES]; /* looks along n */
+} SeenFaces;
 
 /* A place for a contact. */
 typedef struct Spot {
@@ -153,9 +176,120 @@ typedef struct Spot {
 } Spot;
 
 typedef struct SpotList {
-    Spot items[FM_MAX_SPOTS];
+    Spot items[FM_MAX_SPOTS + 1]; /* the last one is never counted */
     int count;
 } SpotList;
+
+/* ---- numbers side by side ----------------------------------------------------------------------- */
+
+/* Two lanes, by the compiler's vector types; what it does not find by itself. */
+typedef double Double2 __attribute__((vector_size(16)));
+typedef int64_t Mask2 __attribute__((vector_size(16)));
+
+static inline Double2 Load2(const double *p)
+{
+    Double2 a;
+    memcpy(&a, p, sizeof a);
+    return a;
+}
+
+static inline void Store2(double *p, Double2 a)
+{
+    memcpy(p, &a, sizeof a);
+}
+
+/* One bit for each lane of a mask, masks of where a < b and a = b, and the smaller and the larger, which is b
+ * where they do not compare: by the instructions where we know them, as gcc takes masks of doubles apart for want
+ * of SSE4. */
+#if FM_SIMD_X86
+static inline unsigned Bits2(Mask2 m)
+{
+    return (unsigned)_mm_movemask_pd((__m128d)m);
+}
+
+static inline Mask2 Less2(Double2 a, Double2 b)
+{
+    return (Mask2)_mm_cmplt_pd(a, b);
+}
+
+static inline Mask2 Equal2(Double2 a, Double2 b)
+{
+    return (Mask2)_mm_cmpeq_pd(a, b);
+}
+
+static inline Double2 Min2(Double2 a, Double2 b)
+{
+    return _mm_min_pd(a, b);
+}
+
+static inline Double2 Max2(Double2 a, Double2 b)
+{
+    return _mm_max_pd(a, b);
+}
+#else
+static inline unsigned Bits2(Mask2 m)
+{
+    return (unsigned)((m[0] & 1) | (m[1] & 2));
+}
+
+static inline Mask2 Less2(Double2 a, Double2 b)
+{
+    return a < b;
+}
+
+static inline Mask2 Equal2(Double2 a, Double2 b)
+{
+    return a == b;
+}
+
+static inline Double2 Min2(Double2 a, Double2 b)
+{
+    Mask2 m = a < b;
+    return (Double2)((m & (Mask2)a) | (~m & (Mask2)b));
+}
+
+static inline Double2 Max2(Double2 a, Double2 b)
+{
+    Mask2 m = a > b;
+    return (Double2)((m & (Mask2)a) | (~m & (Mask2)b));
+}
+#endif
+
+static double Least(const double *h, int count, double least)
+{
+    Double2 two = {least, least};
+    int i = 0;
+    for (; i + 1 < count; i += 2)
+        two = Min2(Load2(h + i), two);
+    least = fmSmaller(two[0], two[1]);
+    return i < count ? fmSmaller(h[i], least) : least;
+}
+
+static double Most(const double *h, int count, double most)
+{
+    Double2 two = {most, most};
+    int i = 0;
+    for (; i + 1 < count; i += 2)
+        two = Max2(Load2(h + i), two);
+    most = fmLarger(two[0], two[1]);
+    return i < count ? fmLarger(h[i], most) : most;
+}
+
+/* The first place of a number that is among them. Up to 64 are looked at together, as no branch could foresee
+ * where it is. */
+static int PlaceOf(const double *h, int count, double number)
+{
+    uint64_t bits = 0;
+    int first = 0;
+    for (; bits == 0 && first < count; first += 64) {
+        int end = count - first < 64 ? count - first : 64, i = 0;
+        for (; i + 1 < end; i += 2)
+            bits |= (uint64_t)Bits2(Equal2(Load2(h + first + i), (Double2){number, number})) << i;
+        if (i < end)
+            bits |= (uint64_t)(h[first + i] == number) << i;
+    }
+    return bits ? first - 64 + __builtin_ctzll(bits) : 0;
+}
 
 static fmVec3 FaceMiddle(const fmContour *c, int side, int32_t face)
 {
@@ -173,9 +307,21 @@ static fmVec3 FaceNormal(const fmContour *c, int side, int32_t face)
 
 /* ---- direction -------------------------------------------------------------------------------- */
 
+static void AddPoint(PointSet *set, fmVec3 p)
+{
+    set->x[set->count] = p.x;
+    set->y[set->count] = p.y;
+    set->z[set->count++] = p.z;
+}
+
+static fmVec3 PointOf(const PointSet *set, int i)
+{
+    return fmVec(set->x[i], set->y[i], set->z[i]);
+}
+
 /* The inside points of one mesh. Where they are many, of each run of them (neighbours on the surface, as the
  * flood came to them) the one that reaches farthest into the other mesh stands for the others. */
-static int GatherInside(const Patch *patch, int side, fmVec3 *out)
+static void GatherInside(Patch *patch, int side)
 {
     const fmContour *c = patch->contour;
     fmRange range = patch->region->points[side];
@@ -183,7 +329,7 @@ static int GatherInside(const Patch *patch, int side, fmVec3 *out)
     int32_t run = (range.count + patch->manyPoints - 1) / patch->manyPoints;
     /* the vector area points the way a goes in */
     fmVec3 inwards = side == 0 ? fmUnrotate(&c->aInB.r, patch->vectorArea) : fmNeg(patch->vectorArea);
-    int count = 0;
+    int before = patch->points->count;
     for (int32_t first = 0; first < range.count; first += run) {
         int32_t farthest = points[first];
         double far = fmDot(inwards, c->mesh[side]->points[farthest]);
@@ -194,31 +340,94 @@ static int GatherInside(const Patch *patch, int side, fmVec3 *out)
                 farthest = points[i];
             }
         }
-        out[count++] = fmContourPoint(c, side, farthest);
+        AddPoint(patch->points, fmContourPoint(c, side, farthest));
     }
-    return count;
+    patch->points->inside[side] = patch->points->count - before;
 }
 
-static bool GatherPoints(Patch *patch, fmManifold *m)
+static void GatherPoints(Patch *patch)
 {
-    const fmRegion *region = patch->region;
-    fmArray *arrays[2] = {&m->lowPoints, &m->highPoints};
-    fmVec3 *out[2];
-    int count[2];
-    int32_t stride = (region->events.count + patch->manyPoints - 1) / patch->manyPoints;
-    for (int side = 0; side < 2; ++side) {
-        if (!fmArrayReserve(arrays[side], 2 * FM_MANY_POINTS * sizeof(fmVec3)))
-            return false;
-        out[side] = arrays[side]->items;
-        count[side] = patch->insideCount[side] = GatherInside(patch, side, out[side]);
-        for (int32_t i = 0; i < region->events.count; i += stride)
-            out[side][count[side]++] = patch->events[i].pos;
+    patch->points->count = 0;
+    GatherInside(patch, 0);
+    GatherInside(patch, 1);
+    int32_t count = patch->region->events.count;
+    int32_t stride = (count + patch->manyPoints - 1) / patch->manyPoints;
+    for (int32_t i = 0; i < count; i += stride)
+        AddPoint(patch->points, patch->events[i].pos);
+}
+
+/* Both ends of an item that may lie across two lines of the cache. */
+#define FM_FETCH(item) (__builtin_prefetch(&(item)), __builtin_prefetch((const char *)(&(item) + 1) - 1))
+
+/* In a function that only fetches, which gcc takes for one without effects, leaving out its calls. */
+#define FM_HAS_EFFECT() __asm__ volatile("")
+
+/* What the region's edges and faces are like nobody has asked yet: it comes into the cache while the contour
+ * is measured. */
+static void FetchFeatures(const Patch *patch, bool ridges)
+{
+    FM_HAS_EFFECT();
+    const fmContour *c = patch->contour;
+    int32_t events = patch->region->events.count;
+    for (int32_t i = 0; i < events && i < FM_MANY_POINTS && ridges; ++i) {
+        const fmMesh *mesh = c->mesh[patch->events[i].edgeOfB];
+        int32_t e = patch->events[i].edge;
+        __builtin_prefetch(&mesh->edgeCos[e]);
+        __builtin_prefetch(&mesh->edgeKind[e]);
+        __builtin_prefetch(&mesh->edges[e]);
     }
-    patch->low = out[0];
-    patch->lowCount = count[0];
-    patch->high = out[1];
-    patch->highCount = count[1];
-    return true;
+    for (int side = 0; side < 2; ++side) {
+        const fmMesh *mesh = c->mesh[side];
+        fmRange range = patch->region->faces[side];
+        const int32_t *faces = FM_ITEMS(int32_t, c->faces) + range.first;
+        for (int32_t i = 0; i < range.count && i < FM_MANY_FACES; ++i) {
+            __builtin_prefetch(&mesh->faceFacet[faces[i]]);
+            FM_FETCH(mesh->normals[faces[i]]);
+        }
+        range = patch->region->points[side];
+        for (int32_t i = 0; i < range.count && i < FM_FEW_POINTS && ridges; ++i)
+            __builtin_prefetch(&mesh->pointFirstEdge[FM_ITEMS(int32_t, c->points)[range.first + i]]);
+    }
+}
+
+/* ... and the corners of the faces and the edges of the points, once these are there. */
+static void FetchNeighbours(const Patch *patch, bool ridges)
+{
+    FM_HAS_EFFECT();
+    const fmContour *c = patch->contour;
+    for (int side = 0; side < 2; ++side) {
+        const fmMesh *mesh = c->mesh[side];
+        fmRange range = patch->region->faces[side];
+        const int32_t *faces = FM_ITEMS(int32_t, c->faces) + range.first;
+        for (int32_t i = 0; i < range.count && i < FM_MANY_FACES; ++i)
+            for (int k = 0; k < 3; ++k)
+                FM_FETCH(mesh->points[mesh->faces[faces[i]].point[k]]);
+        range = patch->region->points[side];
+        for (int32_t i = 0; i < range.count && i < FM_FEW_POINTS && ridges; ++i) {
+            int32_t point = FM_ITEMS(int32_t, c->points)[range.first + i];
+            __builtin_prefetch(&mesh->pointEdges[mesh->pointFirstEdge[point]]);
+        }
+    }
+}
+
+/* ... and at last what those edges are like. */
+static void FetchPointEdges(const Patch *patch)
+{
+    FM_HAS_EFFECT();
+    const fmContour *c = patch->contour;
+    for (int side = 0; side < 2; ++side) {
+        const fmMesh *mesh = c->mesh[side];
+        fmRange range = patch->region->points[side];
+        for (int32_t i = 0; i < range.count && i < FM_FEW_POINTS; ++i) {
+            int32_t point = FM_ITEMS(int32_t, c->points)[range.first + i];
+            for (int32_t k = mesh->pointFirstEdge[point]; k < mesh->pointFirstEdge[point + 1]; ++k) {
+                int32_t e = mesh->pointEdges[k];
+                __builtin_prefetch(&mesh->edgeCos[e]);
+                __builtin_prefetch(&mesh->edgeKind[e]);
+                __builtin_prefetch(&mesh->edges[e]);
+            }
+        }
+    }
 }
 
 /* The vector area of the contour; its length and the perimeter tell how well it is defined. */
@@ -240,19 +449,33 @@ static void MeasureContour(Patch *patch)
     patch->roundness = circle > 0 ? patch->area / circle : 0;
 }
 
+/* How far down a reaches and how far up b by the heights of the points. The events are of both. */
+static void ReachOf(const PointSet *set, const double *height, double *bottom, double *top)
+{
+    int events = set->inside[0] + set->inside[1];
+    *bottom = Least(height + events, set->count - events, Least(height, set->inside[0], DBL_MAX));
+    *top = Most(height + set->inside[0], set->count - set->inside[0], -DBL_MAX);
+}
+
 /* How far a must go along n until nothing of the region overlaps any more. */
 static double WayOut(const Patch *patch, fmVec3 n)
 {
-    double top = -DBL_MAX, bottom = DBL_MAX;
-    for (int i = 0; i < patch->highCount; ++i) {
-        double h = fmDot(n, patch->high[i]);
-        top = h > top ? h : top;
-    }
-    for (int i = 0; i < patch->lowCount; ++i) {
-        double h = fmDot(n, patch->low[i]);
-        bottom = h < bottom ? h : bottom;
-    }
+    const PointSet *set = patch->points;
+    double height[FM_MAX_POINTS], bottom, top;
+    for (int i = 0; i < set->count; ++i)
+        height[i] = n.x * set->x[i] + n.y * set->y[i] + n.z * set->z[i];
+    ReachOf(set, height, &bottom, &top);
     return top - bottom;
+}
+
+/* The heights of the points along the direction. */
+static void MeasureHeights(Patch *patch)
+{
+    PointSet *set = patch->points;
+    fmVec3 n = patch->view.n, centre = patch->view.centre;
+    for (int i = 0; i < set->count; ++i)
+        set->height[i] = fmDot(n, fmSub(PointOf(set, i), centre));
+    ReachOf(set, set->height, &patch->view.bottom, &patch->view.top);
 }
 
 static void AddFacet(Patch *patch, int side, int32_t face)
@@ -272,10 +495,17 @@ static void GatherFacets(Patch *patch, double leastArea)
     const fmContour *c = patch->contour;
     for (int side = 0; side < 2; ++side) {
         fmRange range = patch->region->faces[side];
-        for (int32_t i = 0; i < range.count && patch->facetCount[side] < FM_MAX_DIRECTIONS; ++i) {
-            int32_t face = FM_ITEMS(int32_t, c->faces)[range.first + i];
-            if (fmFacetOf(c->mesh[side], face).area >= leastArea)
-                AddFacet(patch, side, face);
+        const int32_t *faces = FM_ITEMS(int32_t, c->faces) + range.first;
+        for (int32_t i = 0; i < range.count && patch->facetCount[side] < FM_MAX_DIRECTIONS;) {
+            /* some at a time, so that no branch has to wait for an area */
+            int32_t large[FM_FACETS_TOGETHER];
+            int count = 0;
+            for (int k = 0; k < FM_FACETS_TOGETHER && i < range.count; ++k, ++i) {
+                large[count] = faces[i];
+                count += fmFacetOf(c->mesh[side], faces[i]).area >= leastArea;
+            }
+            for (int k = 0; k < count; ++k)
+                AddFacet(patch, side, large[k]);
         }
     }
 }
@@ -299,16 +529,18 @@ static void GatherRestingFacets(Patch *patch)
     }
 }
 
-static void AddRidge(Patch *patch, int side, int32_t e)
+static inline void AddRidge(Patch *patch, int side, int32_t e)
 {
     const fmMesh *mesh = patch->contour->mesh[side];
     bool sharp = mesh->edgeCos[e] < FM_SHARP_COS;
     if (!(sharp || patch->fewPoints) || patch->ridgeCount[side] == FM_MAX_RIDGES ||
         mesh->edgeKind[e] != FM_EDGE_CONVEX)
         return;
-    for (int i = patch->ridgeCount[side] - 1; i >= 0; --i)
+    uint64_t bit = (uint64_t)1 << (e & 63);
+    for (int i = patch->ridgeBits[side] & bit ? patch->ridgeCount[side] - 1 : -1; i >= 0; --i)
         if (patch->ridges[side][i].edge == e)
             return;
+    patch->ridgeBits[side] |= bit;
     fmVec3 p = fmContourPoint(patch->contour, side, mesh->edges[e].point[0]);
     fmVec3 q = fmContourPoint(patch->contour, side, mesh->edges[e].point[1]);
     patch->ridges[side][patch->ridgeCount[side]++] = (Ridge){p, q, e, sharp};
@@ -320,6 +552,7 @@ static void GatherRidges(Patch *patch)
 {
     const fmContour *c = patch->contour;
     patch->fewPoints = patch->region->points[0].count + patch->region->points[1].count < FM_FEW_POINTS;
+    FetchPointEdges(patch);
     int32_t stride = patch->region->events.count / (2 * FM_RIDGE_POINTS) + 1;
     for (int32_t i = 0; i < patch->region->events.count; i += stride)
         AddRidge(patch, patch->events[i].edgeOfB, patch->events[i].edge);
@@ -327,8 +560,9 @@ static void GatherRidges(Patch *patch)
         const fmMesh *mesh = c->mesh[side];
         fmRange range = patch->region->points[side];
         stride = range.count / FM_RIDGE_POINTS + 1;
+        const int32_t *points = FM_ITEMS(int32_t, c->points) + range.first;
         for (int32_t i = 0; i < range.count; i += stride) {
-            int32_t point = FM_ITEMS(int32_t, c->points)[range.first + i];
+            int32_t point = points[i];
             for (int32_t k = mesh->pointFirstEdge[point]; k < mesh->pointFirstEdge[point + 1]; ++k)
                 AddRidge(patch, side, mesh->pointEdges[k]);
         }
@@ -354,6 +588,7 @@ static int RidgeDirections(const Patch *patch, int side, fmVec3 out[FM_MAX_SHARP
 
 typedef struct Best {
     fmVec3 start, n;
+    double way; /* out along n */
     double cost, coneCos;
     bool free; /* no contour direction to keep to */
 } Best;
@@ -363,8 +598,9 @@ static void TryDirection(const Patch *patch, Best *best, fmVec3 n)
     double along = fmDot(n, best->start);
     if (!best->free && along < best->coneCos)
         return;
-    double cost = WayOut(patch, n) * (best->free ? 1 : 1 + FM_SNAP_BEND * (1 - along));
+    double way = WayOut(patch, n), cost = way * (best->free ? 1 : 1 + FM_SNAP_BEND * (1 - along));
     if (cost < best->cost) {
+        best->way = way;
         best->cost = cost;
         best->n = n;
     }
@@ -380,7 +616,8 @@ static void TryFacetsAndEdges(const Patch *patch, Best *best)
     fmVec3 sharp[2][FM_MAX_SHARP];
     int count[2] = {RidgeDirections(patch, 0, sharp[0]), RidgeDirections(patch, 1, sharp[1])};
     /* in a region of many points ridges are the roughness of a curved surface, not what it rests on */
-    int most = FM_MAX_WAYS / (patch->lowCount + patch->highCount);
+    const PointSet *set = patch->points;
+    int most = FM_MAX_WAYS / (2 * set->count - set->inside[0] - set->inside[1]);
     for (int i = 0; i < count[0]; ++i)
         for (int j = 0; j < count[1] && most-- > 0; ++j) {
             fmVec3 n = fmCross(sharp[0][i], sharp[1][j]);
@@ -458,6 +695,17 @@ static fmBox EventBox(const Patch *patch)
     return box;
 }
 
+/* The inside points of one mesh, and the events. */
+static int PointsOf(const PointSet *set, int side, fmVec3 out[2 * FM_MANY_POINTS])
+{
+    int count = 0, first = side == 0 ? 0 : set->inside[0];
+    for (int i = first; i < first + set->inside[side]; ++i)
+        out[count++] = PointOf(set, i);
+    for (int i = set->inside[0] + set->inside[1]; i < set->count; ++i)
+        out[count++] = PointOf(set, i);
+    return count;
+}
+
 /* Where the contour has no direction of its own and no face or pair of edges offers a short way: which way the
  * convex hulls of what lies inside each other part soonest, as libccd finds it. */
 static void TryHulls(const Patch *patch, Best *best)
@@ -465,14 +713,18 @@ static void TryHulls(const Patch *patch, Best *best)
     fmBox box = EventBox(patch);
     if (best->cost <= FM_LONG_WAY * fmLength(fmSub(box.hi, box.lo)))
         return;
-    fmConvex a = {.points = patch->low, .pointCount = patch->lowCount};
-    fmConvex b = {.points = patch->high, .pointCount = patch->highCount};
+    fmVec3 points[2][2 * FM_MANY_POINTS];
+    int count[2];
+    for (int side = 0; side < 2; ++side)
+        count[side] = PointsOf(patch->points, side, points[side]);
+    fmConvex a = {.points = points[0], .pointCount = count[0]};
+    fmConvex b = {.points = points[1], .pointCount = count[1]};
     fmConvexOverlap overlap;
     if (!fmConvexFindOverlap(&a, &b, &overlap))
         return;
     double cost = WayOut(patch, overlap.normal);
     if (cost < FM_HULL_GAIN * best->cost) {
-        best->cost = cost;
+        best->way = best->cost = cost;
         best->n = overlap.normal;
     }
 }
@@ -484,19 +736,22 @@ static void FindDirection(Patch *patch)
     GatherFacets(patch, free ? 0 : FM_SNAP_AREA * patch->area);
     if (!free) {
         patch->start = best.start = best.n = fmNeg(fmNormalize(patch->vectorArea));
-        best.cost = WayOut(patch, best.n) * FM_SNAP_KEEP;
+        best.way = WayOut(patch, best.n);
+        best.cost = best.way * FM_SNAP_KEEP;
     }
     TryFacetsAndEdges(patch, &best);
     if (free)
         TryHulls(patch, &best);
     patch->view.n = best.n;
+    patch->width = best.way;
     /* a pierced plate: the two ways along its normal are equally long */
     if (free && fabs(FacesSay(patch, best.n)) < FM_FACES_DECIDE) {
-        if (PierceWay(patch, patch->view.n, best.cost) < 0 &&
-            WayOut(patch, fmNeg(patch->view.n)) <= best.cost * (1 + FM_SNAP_BEND))
-            patch->view.n = fmNeg(patch->view.n);
+        double back = WayOut(patch, fmNeg(best.n));
+        if (back <= best.cost * (1 + FM_SNAP_BEND) && PierceWay(patch, best.n, best.cost) < 0) {
+            patch->view.n = fmNeg(best.n);
+            patch->width = back;
+        }
     }
-    patch->width = WayOut(patch, patch->view.n);
     patch->view.u = fmAnyTangent(patch->view.n);
     patch->view.v = fmCross(patch->view.n, patch->view.u);
 }
@@ -509,79 +764,152 @@ static fmVec3 ToSeen(const View *view, fmVec3 p)
     return fmVec(fmDot(d, view->u), fmDot(d, view->v), fmDot(d, view->n));
 }
 
-/* A face of mesh `side` as seen along n; false for walls. */
-static bool SeeFace(const View *view, int side, int32_t face, SeenFace *seen)
+/* Two vectors. */
+typedef struct Vec2 {
+    Double2 x, y, z;
+} Vec2;
+
+static inline Vec2 Join2(const fmVec3 *a, const fmVec3 *b)
 {
-    const fmContour *c = view->contour;
-    fmVec3 normal = FaceNormal(c, side, face);
-    double facing = fmDot(normal, view->n);
-    if (fabs(facing) < FM_WALL_COS)
-        return false;
-    seen->up = facing > 0;
-    fmVec3 corner = {0, 0, 0};
-    for (int k = 0; k < 3; ++k) {
-        /* what looks down is seen from below: the other way round */
-        int32_t point = c->mesh[side]->faces[face].point[seen->up ? k : 2 - k];
-        corner = ToSeen(view, fmContourPoint(c, side, point));
-        seen->x[k] = corner.x;
-        seen->y[k] = corner.y;
-    }
-    double slack = FM_SAME_PLACE * view->size;
-    seen->minX = fmSmaller(seen->x[0], fmSmaller(seen->x[1], seen->x[2])) - slack;
-    seen->maxX = fmLarger(seen->x[0], fmLarger(seen->x[1], seen->x[2])) + slack;
-    seen->minY = fmSmaller(seen->y[0], fmSmaller(seen->y[1], seen->y[2])) - slack;
-    seen->maxY = fmLarger(seen->y[0], fmLarger(seen->y[1], seen->y[2])) + slack;
-    /* steep faces get less: their height changes fast beyond the side */
-    seen->slack = fabs(facing) * slack *
-                  (seen->maxX - seen->minX + seen->maxY - seen->minY);
-    seen->hx = -fmDot(normal, view->u) / facing;
-    seen->hy = -fmDot(normal, view->v) / facing;
-    seen->h = corner.z - seen->hx * corner.x - seen->hy * corner.y;
-    seen->face = face;
-    return true;
+    return (Vec2){{a->x, b->x}, {a->y, b->y}, {a->z, b->z}};
 }
 
+static inline Vec2 Both2(fmVec3 a)
+{
+    return Join2(&a, &a);
+}
+
+static inline Double2 Dot2(const Vec2 *a, Vec2 b)
+{
+    return a->x * b.x + a->y * b.y + a->z * b.z;
+}
+
+static inline Vec2 Rotate2(const Vec2 m[3], Vec2 v)
+{
+    return (Vec2){Dot2(&m[0], v), Dot2(&m[1], v), Dot2(&m[2], v)};
+}
+
+/* A view, and where a lies, for two lanes. */
+typedef struct View2 {
+    const fmMesh *mesh;
+    bool turned; /* a's faces are, into b's frame */
+    Vec2 r[3], t, centre, n, u, v;
+    double slack; /* round a face's box */
+} View2;
+
+static View2 ViewOf(const View *view, int side)
+{
+    const fmContour *c = view->contour;
+    return (View2){.mesh = c->mesh[side],
+                   .turned = side == 0,
+                   .r = {Both2(c->aInB.r.row[0]), Both2(c->aInB.r.row[1]), Both2(c->aInB.r.row[2])},
+                   .t = Both2(c->aInB.t),
+                   .centre = Both2(view->centre),
+                   .n = Both2(view->n),
+                   .u = Both2(view->u),
+                   .v = Both2(view->v),
+                   .slack = FM_SAME_PLACE * view->size};
+}
+
+/* Two faces into the lanes l and l + 1. */
+static void SeePair(const View2 *view, const int32_t faces[2], SeenFaces *restrict seen, int l)
+{
+    const fmMesh *mesh = view->mesh;
+    const fmFace *face[2] = {&mesh->faces[faces[0]], &mesh->faces[faces[1]]};
+    double x[3][2], y[3][2], z[3][2], facing[2], normalU[2], normalV[2];
+    Vec2 normal = Join2(&mesh->normals[faces[0]], &mesh->normals[faces[1]]);
+    if (view->turned)
+        normal = Rotate2(view->r, normal);
+    Store2(facing, Dot2(&view->n, normal));
+    Store2(normalU, Dot2(&view->u, normal));
+    Store2(normalV, Dot2(&view->v, normal));
+    for (int k = 0; k < 3; ++k) {
+        Vec2 p = Join2(&mesh->points[face[0]->point[k]], &mesh->points[face[1]->point[k]]);
+        if (view->turned) {
+            p = Rotate2(view->r, p);
+            p = (Vec2){p.x + view->t.x, p.y + view->t.y, p.z + view->t.z};
+        }
+        p = (Vec2){p.x - view->centre.x, p.y - view->centre.y, p.z - view->centre.z};
+        Store2(x[k], Dot2(&view->u, p));
+        Store2(y[k], Dot2(&view->v, p));
+        Store2(z[k], Dot2(&view->n, p));
+    }
+    double slack = view->slack;
+    for (int i = 0; i < 2; ++i) {
+        /* what looks down is seen from below: the other way round */
+        double x0 = facing[i] > 0 ? x[0][i] : x[2][i], x1 = x[1][i], x2 = facing[i] > 0 ? x[2][i] : x[0][i];
+        double y0 = facing[i] > 0 ? y[0][i] : y[2][i], y1 = y[1][i], y2 = facing[i] > 0 ? y[2][i] : y[0][i];
+        double z2 = facing[i] > 0 ? z[2][i] : z[0][i];
+        seen->x[0][l + i] = x0;
+        seen->x[1][l + i] = x1;
+        seen->x[2][l + i] = x2;
+        seen->y[0][l + i] = y0;
+        seen->y[1][l + i] = y1;
+        seen->y[2][l + i] = y2;
+        seen->dx[0][l + i] = x1 - x0;
+        seen->dx[1][l + i] = x2 - x1;
+        seen->dx[2][l + i] = x0 - x2;
+        seen->dy[0][l + i] = y1 - y0;
+        seen->dy[1][l + i] = y2 - y1;
+        seen->dy[2][l + i] = y0 - y2;
+        double minX = fmSmaller(x0, fmSmaller(x1, x2)) - slack, maxX = fmLarger(x0, fmLarger(x1, x2)) + slack;
+        double minY = fmSmaller(y0, fmSmaller(y1, y2)) - slack, maxY = fmLarger(y0, fmLarger(y1, y2)) + slack;
+        seen->minX[l + i] = fabs(facing[i]) < FM_WALL_COS ? DBL_MAX : minX;
+        seen->maxX[l + i] = maxX;
+        seen->minY[l + i] = minY;
+        seen->maxY[l + i] = maxY;
+        /* steep faces get less: their height changes fast beyond the side */
+        seen->slack[l + i] = -(fabs(facing[i]) * slack * (maxX - minX + maxY - minY));
+        double hx = -normalU[i] / facing[i], hy = -normalV[i] / facing[i];
+        seen->hx[l + i] = hx;
+        seen->hy[l + i] = hy;
+        seen->h[l + i] = z2 - hx * x2 - hy * y2;
+    }
+    for (int i = 0; i < 2; ++i) {
+        seen->face[l + i] = faces[i];
+        seen->up[l + i] = facing[i] > 0;
+    }
+}
+
+/* Up to FM_SEEN_LANES faces. */
+static void SeeFaces(const View2 *view, const int32_t *faces, int count, SeenFaces *seen)
+{
+    for (int l = 0; l < count; l += 2) {
+        int32_t two[2] = {faces[l], faces[l + 1 < count ? l + 1 : l]};
+        SeePair(view, two, seen, l);
+    }
+    for (int l = count; l < FM_SEEN_LANES; ++l)
+        seen->minX[l] = DBL_MAX;
+}
+
+/* Returns the number of groups of faces, -1 when memory is out. */
 static int GatherSeenFaces(const Patch *patch, int side, fmArray *array)
 {
     fmRange range = patch->region->faces[side];
-    if (!fmArrayReserve(array, (size_t)range.count * sizeof(SeenFace)))
+    int groups = (range.count + FM_SEEN_LANES - 1) / FM_SEEN_LANES;
+    if (!fmArrayReserve(array, (size_t)groups * sizeof(SeenFaces)))
         return -1;
-    SeenFace *out = array->items;
     const int32_t *faces = FM_ITEMS(int32_t, patch->contour->faces) + range.first;
-    int count = 0;
-    /* nobody has asked for the normals yet */
-    for (int32_t i = 0; i < range.count; ++i)
-        __builtin_prefetch(&patch->contour->mesh[side]->normals[faces[i]]);
-    for (int32_t i = 0; i < range.count; ++i)
-        count += SeeFace(&patch->view, side, faces[i], &out[count]);
-    return count;
-}
-
-static bool SeenFaceContains(const SeenFace *f, double x, double y)
-{
-    /* one branch, which nearly always goes the same way */
-    if ((x < f->minX) | (x > f->maxX) | (y < f->minY) | (y > f->maxY))
-        return false;
-    for (int i = 0; i < 3; ++i) {
-        int j = i == 2 ? 0 : i + 1;
-        if ((f->x[j] - f->x[i]) * (y - f->y[i]) - (f->y[j] - f->y[i]) * (x - f->x[i]) <
-            -f->slack)
-            return false;
+    View2 view = ViewOf(&patch->view, side);
+    for (int g = 0; g < groups; ++g) {
+        int rest = range.count - g * FM_SEEN_LANES;
+        SeeFaces(&view, faces + g * FM_SEEN_LANES, rest < FM_SEEN_LANES ? rest : FM_SEEN_LANES,
+                 &FM_ITEMS(SeenFaces, *array)[g]);
     }
-    return true;
+    return groups;
 }
 
-/* A point of the region as seen along n, and the most it could be deep. */
+/* A point of the region as seen along n. */
 typedef struct Candidate {
-    double x, y, z, bound;
+    double x, y, z;
     int owner; /* the mesh it is a point of, -1 when it lies on or between both */
 } Candidate;
 
 /* Where lines along n are sent: at the faces of the region, or through the trees when those are many. */
 typedef struct Seen {
     const View *view;
-    const SeenFace *faces[2];
-    int count[2]; /* -1: through the tree */
+    const SeenFaces *faces[2];
+    int count[2]; /* groups of faces; -1: through the tree */
     double tolerance; /* of heights */
 } Seen;
 
@@ -591,30 +919,58 @@ typedef struct LineHits {
     int side;
     double x, y;
     int count; /* more than FM_MAX_HITS: not all are there */
-    double height[FM_MAX_HITS];
-    int32_t face[FM_MAX_HITS];
-    bool up[FM_MAX_HITS]; /* the face looks along n */
+    double height[FM_MAX_HITS + 1]; /* the last one is room for what is not used */
+    int32_t face[FM_MAX_HITS + 1];
+    bool up[FM_MAX_HITS + 1]; /* the face looks along n */
 } LineHits;
 
-static void HitFace(LineHits *hits, const SeenFace *f)
+/* One bit for each face of a group whose box the line meets. */
+static inline unsigned HitBoxes(const SeenFaces *f, Double2 x, Double2 y)
 {
-    if (!SeenFaceContains(f, hits->x, hits->y))
-        return;
-    if (hits->count < FM_MAX_HITS) {
-        hits->height[hits->count] = f->h + f->hx * hits->x + f->hy * hits->y;
-        hits->face[hits->count] = f->face;
-        hits->up[hits->count] = f->up;
+    unsigned outside = 0;
+    for (int l = 0; l < FM_SEEN_LANES; l += 2)
+        outside |= Bits2(Less2(x, Load2(&f->minX[l])) | Less2(Load2(&f->maxX[l]), x) |
+                         Less2(y, Load2(&f->minY[l])) | Less2(Load2(&f->maxY[l]), y))
+                   << l;
+    return ~outside & ((1u << FM_SEEN_LANES) - 1);
+}
+
+/* Which faces a line meets cannot be foreseen: hardly a branch depends on it. */
+static void HitGroups(LineHits *hits, const SeenFaces *groups, int groupCount)
+{
+    double x = hits->x, y = hits->y;
+    Double2 bothX = {x, x}, bothY = {y, y};
+    int count = hits->count;
+    for (int first = 0; first < groupCount; first += FM_WORD_GROUPS) {
+        uint64_t bits = 0;
+        for (int g = 0; g < FM_WORD_GROUPS && first + g < groupCount; ++g)
+            bits |= (uint64_t)HitBoxes(&groups[first + g], bothX, bothY) << g * FM_SEEN_LANES;
+        for (; bits; bits &= bits - 1) {
+            int i = __builtin_ctzll(bits), l = i % FM_SEEN_LANES;
+            const SeenFaces *f = &groups[first + i / FM_SEEN_LANES];
+            double slack = f->slack[l];
+            bool on = !((f->dx[0][l] * (y - f->y[0][l]) - f->dy[0][l] * (x - f->x[0][l]) < slack) |
+                        (f->dx[1][l] * (y - f->y[1][l]) - f->dy[1][l] * (x - f->x[1][l]) < slack) |
+                        (f->dx[2][l] * (y - f->y[2][l]) - f->dy[2][l] * (x - f->x[2][l]) < slack));
+            int at = count < FM_MAX_HITS ? count : FM_MAX_HITS;
+            hits->height[at] = f->h[l] + f->hx[l] * x + f->hy[l] * y;
+            hits->face[at] = f->face[l];
+            hits->up[at] = f->up[l];
+            count += on;
+        }
     }
-    ++hits->count;
+    hits->count = count;
 }
 
 static bool HitFaces(void *context, const int32_t *faces, int count)
 {
     LineHits *hits = context;
-    SeenFace seen;
-    for (int i = 0; i < count; ++i)
-        if (SeeFace(hits->seen->view, hits->side, faces[i], &seen))
-            HitFace(hits, &seen);
+    View2 view = ViewOf(hits->seen->view, hits->side);
+    SeenFaces seen;
+    for (int i = 0; i < count; i += FM_SEEN_LANES) {
+        SeeFaces(&view, faces + i, count - i < FM_SEEN_LANES ? count - i : FM_SEEN_LANES, &seen);
+        HitGroups(hits, &seen, 1);
+    }
     return true;
 }
 
@@ -652,8 +1008,8 @@ static void SendLine(const Seen *seen, int side, double x, double y, LineHits *h
     hits->count = 0;
     if (seen->count[side] < 0)
         HitTree(hits);
-    for (int i = 0; i < seen->count[side]; ++i)
-        HitFace(hits, &seen->faces[side][i]);
+    else
+        HitGroups(hits, seen->faces[side], seen->count[side]);
 }
 
 /* The nearest faces of a line on both sides of a height. */
@@ -665,24 +1021,25 @@ typedef struct Between {
 
 static Between HitsRound(const LineHits *hits, double z)
 {
-    Between between = {DBL_MAX, -DBL_MAX, -1, -1, true, false};
-    double tolerance = hits->seen->tolerance;
+    double above = DBL_MAX, below = -DBL_MAX;
+    double over = z + hits->seen->tolerance, under = z - hits->seen->tolerance;
+    int aboveAt = -1, belowAt = -1;
     for (int i = 0; i < hits->count; ++i) {
         double h = hits->height[i];
-        bool up = hits->up[i];
         /* of a face at the very height, the way it looks tells the side it bounds */
-        bool isAbove = h > z + tolerance || (h >= z - tolerance && up);
-        if (isAbove && h < between.above) {
-            between.above = h;
-            between.aboveFace = hits->face[i];
-            between.aboveUp = up;
-        } else if (!isAbove && h > between.below) {
-            between.below = h;
-            between.belowFace = hits->face[i];
-            between.belowUp = up;
-        }
+        bool isAbove = (h > over) | ((h >= under) & hits->up[i]);
+        bool nearAbove = isAbove & (h < above), nearBelow = !isAbove & (h > below);
+        above = nearAbove ? h : above;
+        aboveAt = nearAbove ? i : aboveAt;
+        below = nearBelow ? h : below;
+        belowAt = nearBelow ? i : belowAt;
     }
-    return between;
+    return (Between){above,
+                     below,
+                     aboveAt < 0 ? -1 : hits->face[aboveAt],
+                     belowAt < 0 ? -1 : hits->face[belowAt],
+                     aboveAt < 0 || hits->up[aboveAt],
+                     belowAt >= 0 && hits->up[belowAt]};
 }
 
 /* The overlap on the line through a candidate, from where one of the meshes is left downwards to where one
@@ -829,87 +1186,140 @@ static void FlatPairSpots(const Patch *patch, const BigFacet *fa, const BigFacet
 static void FlatSpots(const Patch *patch, SpotList *list)
 {
     for (int i = 0; i < patch->facetCount[0]; ++i)
-        for (int j = 0; j < patch->facetCount[1]; ++j)
-            if (fmDot(patch->facets[0][i].normal, patch->view.n) < -FM_FLAT_COS &&
-                fmDot(patch->facets[1][j].normal, patch->view.n) > FM_FLAT_COS)
-                FlatPairSpots(patch, &patch->facets[0][i], &patch->facets[1][j], list);
+        if (fmDot(patch->facets[0][i].normal, patch->view.n) < -FM_FLAT_COS)
+            for (int j = 0; j < patch->facetCount[1]; ++j)
+                if (fmDot(patch->facets[1][j].normal, patch->view.n) > FM_FLAT_COS)
+                    FlatPairSpots(patch, &patch->facets[0][i], &patch->facets[1][j], list);
 }
 
 /* ---- spots anywhere else ------------------------------------------------------------------------ */
 
+/* Four axes of the (u, v) plane, 45 degrees apart; the other four of the directions all round are theirs the
+ * other way. */
+#define FM_RIM_AXES 4
+static const double kRim[FM_RIM_AXES][2] = {{1, 0}, {FM_COS_45, FM_COS_45}, {0, 1}, {-FM_COS_45, FM_COS_45}};
+
+/* Coordinate by coordinate: where ridges cross, a's inside points, b's, the events. */
 typedef struct CandidateList {
-    Candidate *items;
-    int count, capacity;
+    double *x, *y, *z;
+    double *bound; /* the most it could be deep; negative once it is measured */
+    double *along; /* room for FM_RIM_AXES numbers each */
+    int crossings, inside[2];
+    int count;
     int insideCount; /* the first of them; the others lie on the contour */
     double extent;   /* the farthest from the centre */
 } CandidateList;
 
-static void AddCandidate(CandidateList *list, fmVec3 seen, double bound, int owner)
+static Candidate CandidateAt(const CandidateList *list, int i)
 {
-    if (list->count == list->capacity)
-        return;
+    int k = i - list->crossings;
+    int owner = k < 0 || k >= list->inside[0] + list->inside[1] ? -1 : k >= list->inside[0];
+    return (Candidate){list->x[i], list->y[i], list->z[i], owner};
+}
+
+static void AddCrossing(CandidateList *list, fmVec3 seen, double bound)
+{
     double s = 1 - FM_INWARD;
-    list->items[list->count++] = (Candidate){seen.x * s, seen.y * s, seen.z * s, bound, owner};
+    list->x[list->count] = seen.x * s;
+    list->y[list->count] = seen.y * s;
+    list->z[list->count] = seen.z * s;
+    list->bound[list->count++] = bound;
     list->extent = fmLarger(list->extent, fmLarger(fabs(seen.x), fabs(seen.y)));
 }
 
 /* Where ridges of a and b cross as seen along n, between them: the deepest place of two crossed bars. */
 static void AddRidgeCrossings(const Patch *patch, CandidateList *list)
 {
-    for (int i = 0; i < patch->ridgeCount[0]; ++i) {
+    fmVec3 from[FM_MAX_RIDGES], along[FM_MAX_RIDGES];
+    double x[FM_MAX_RIDGES], y[FM_MAX_RIDGES], alongX[FM_MAX_RIDGES], alongY[FM_MAX_RIDGES];
+    double s[FM_MAX_RIDGES], t[FM_MAX_RIDGES];
+    int count = patch->ridgeCount[0] > 0 ? patch->ridgeCount[1] : 0;
+    for (int j = 0; j < count; ++j) {
+        from[j] = ToSeen(&patch->view, patch->ridges[1][j].p);
+        along[j] = fmSub(ToSeen(&patch->view, patch->ridges[1][j].q), from[j]);
+        x[j] = from[j].x;
+        y[j] = from[j].y;
+        alongX[j] = along[j].x;
+        alongY[j] = along[j].y;
+    }
+    for (int i = 0; i < patch->ridgeCount[0] && count > 0; ++i) {
         fmVec3 a0 = ToSeen(&patch->view, patch->ridges[0][i].p);
         fmVec3 da = fmSub(ToSeen(&patch->view, patch->ridges[0][i].q), a0);
-        for (int j = 0; j < patch->ridgeCount[1]; ++j) {
-            fmVec3 b0 = ToSeen(&patch->view, patch->ridges[1][j].p);
-            fmVec3 db = fmSub(ToSeen(&patch->view, patch->ridges[1][j].q), b0);
-            double det = da.x * db.y - da.y * db.x;
-            if (det == 0)
+        /* parallel ones divide by zero, and what that gives is not between 0 and 1 */
+        for (int j = 0; j < count; ++j) {
+            double det = da.x * alongY[j] - da.y * alongX[j], dx = x[j] - a0.x, dy = y[j] - a0.y;
+            s[j] = (dx * alongY[j] - dy * alongX[j]) / det;
+            t[j] = (dx * da.y - dy * da.x) / det;
+        }
+        for (int j = 0; j < count; ++j) {
+            if (!((s[j] >= 0) & (s[j] <= 1) & (t[j] >= 0) & (t[j] <= 1)))
                 continue;
-            double dx = b0.x - a0.x, dy = b0.y - a0.y;
-            double s = (dx * db.y - dy * db.x) / det, t = (dx * da.y - dy * da.x) / det;
-            if (!(s >= 0 && s <= 1 && t >= 0 && t <= 1))
-                continue;
-            fmVec3 p = fmAddScaled(a0, da, s), q = fmAddScaled(b0, db, t);
+            fmVec3 p = fmAddScaled(a0, da, s[j]), q = fmAddScaled(from[j], along[j], t[j]);
             if (q.z >= p.z)
-                AddCandidate(list, fmScale(fmAdd(p, q), 0.5), q.z - p.z, -1);
+                AddCrossing(list, fmScale(fmAdd(p, q), 0.5), q.z - p.z);
         }
     }
 }
 
+/* The region's points behind the crossings. */
+static void AddPoints(const Patch *patch, CandidateList *list)
+{
+    const PointSet *set = patch->points;
+    const fmVec3 u = patch->view.u, v = patch->view.v, centre = patch->view.centre;
+    const double bottom = patch->view.bottom, top = patch->view.top, s = 1 - FM_INWARD;
+    double *restrict x = list->x + list->count, *restrict y = list->y + list->count;
+    double *restrict z = list->z + list->count, *restrict bound = list->bound + list->count;
+    double size[FM_MAX_POINTS];
+    for (int i = 0; i < set->count; ++i) {
+        double dx = set->x[i] - centre.x, dy = set->y[i] - centre.y, dz = set->z[i] - centre.z;
+        double seenX = dx * u.x + dy * u.y + dz * u.z, seenY = dx * v.x + dy * v.y + dz * v.z;
+        x[i] = seenX * s;
+        y[i] = seenY * s;
+        z[i] = set->height[i] * s;
+        bound[i] = fmLarger(top - set->height[i], set->height[i] - bottom);
+        size[i] = fmLarger(fabs(seenX), fabs(seenY));
+    }
+    for (int i = 0; i < set->inside[0]; ++i)
+        bound[i] = top - set->height[i];
+    for (int i = set->inside[0]; i < set->inside[0] + set->inside[1]; ++i)
+        bound[i] = set->height[i] - bottom;
+    list->extent = Most(size, set->count, list->extent);
+}
+
 static bool GatherCandidates(const Patch *patch, fmArray *array, CandidateList *list)
 {
-    int insideA = patch->insideCount[0], insideB = patch->insideCount[1];
-    *list = (CandidateList){.capacity = patch->lowCount + insideB +
-                                        FM_MAX_RIDGES * FM_MAX_RIDGES};
-    if (!fmArrayReserve(array, (size_t)list->capacity * sizeof(Candidate)))
+    const PointSet *set = patch->points;
+    int capacity = patch->ridgeCount[0] * patch->ridgeCount[1] + set->count;
+    if (!fmArrayReserve(array, (4 + FM_RIM_AXES) * (size_t)capacity * sizeof(double)))
         return false;
-    list->items = array->items;
+    double *items = array->items;
+    *list = (CandidateList){.x = items,
+                            .y = items + capacity,
+                            .z = items + 2 * capacity,
+                            .bound = items + 3 * capacity,
+                            .along = items + 4 * capacity,
+                            .inside = {set->inside[0], set->inside[1]}};
     AddRidgeCrossings(patch, list);
-    for (int i = 0; i < insideA; ++i) {
-        fmVec3 p = ToSeen(&patch->view, patch->low[i]);
-        AddCandidate(list, p, patch->view.top - p.z, 0);
-    }
-    for (int i = 0; i < insideB; ++i) {
-        fmVec3 p = ToSeen(&patch->view, patch->high[i]);
-        AddCandidate(list, p, p.z - patch->view.bottom, 1);
-    }
-    list->insideCount = list->count;
-    for (int i = insideA; i < patch->lowCount; ++i) {
-        fmVec3 p = ToSeen(&patch->view, patch->low[i]);
-        AddCandidate(list, p, fmLarger(patch->view.top - p.z, p.z - patch->view.bottom), -1);
-    }
+    list->crossings = list->count;
+    AddPoints(patch, list);
+    list->insideCount = list->crossings + set->inside[0] + set->inside[1];
+    list->count = list->crossings + set->count;
     return true;
 }
 
-static void MeasureCandidate(const Seen *seen, Candidate *candidate, SpotList *list, double *deepest)
+/* True when the line through a candidate gives a spot: the last one, unless there were too many. */
+static bool MeasureCandidate(const Seen *seen, CandidateList *candidates, int i, SpotList *list,
+                             double *deepest)
 {
-    Spot spot;
+    Candidate at = CandidateAt(candidates, i);
+    Spot *spot = &list->items[list->count];
     /* once is enough */
-    candidate->bound = -1;
-    if (!MeasureSpot(seen, candidate, &spot))
-        return;
-    AddSpot(list, &spot);
-    *deepest = fmLarger(*deepest, spot.depth);
+    candidates->bound[i] = -1;
+    if (!MeasureSpot(seen, &at, spot))
+        return false;
+    *deepest = fmLarger(*deepest, spot->depth);
+    list->count += list->count < FM_MAX_SPOTS;
+    return true;
 }
 
 /* The deepest place, which is at an inside point or where ridges cross: in the order of what they promise,
@@ -918,14 +1328,12 @@ static void DeepestSpots(const Seen *seen, CandidateList *candidates, SpotList *
 {
     /* a line through the trees costs more, and so deep an overlap has no sharp deepest place */
     int most = seen->count[0] < 0 || seen->count[1] < 0 ? FM_MAX_DEEPEST / 4 : FM_MAX_DEEPEST;
-    for (int k = 0; k < most; ++k) {
-        Candidate *next = NULL;
-        for (int i = 0; i < candidates->insideCount; ++i)
-            if (!next || candidates->items[i].bound > next->bound)
-                next = &candidates->items[i];
-        if (!next || next->bound <= *deepest * (1 + FM_INWARD))
+    for (int k = 0; k < most && candidates->insideCount > 0; ++k) {
+        double bound = Most(candidates->bound, candidates->insideCount, -DBL_MAX);
+        if (bound <= *deepest * (1 + FM_INWARD))
             return;
-        MeasureCandidate(seen, next, list, deepest);
+        int next = PlaceOf(candidates->bound, candidates->insideCount, bound);
+        MeasureCandidate(seen, candidates, next, list, deepest);
     }
 }
 
@@ -943,35 +1351,72 @@ static int CarryingSpots(const SpotList *list, double deepest)
     return count;
 }
 
-/* How far the spots that carry reach in a direction of the (u, v) plane. */
-static double Reach(const SpotList *list, double deepest, const double direction[2])
+/* How far the spots that carry reach along the axes. */
+typedef struct Rim {
+    double least[FM_RIM_AXES], most[FM_RIM_AXES];
+} Rim;
+
+static void AddToRim(Rim *rim, const Spot *spot, double deepest)
 {
-    double reach = -DBL_MAX;
+    if (!Carries(spot, deepest))
+        return;
+    for (int k = 0; k < FM_RIM_AXES; ++k) {
+        double d = kRim[k][0] * spot->x + kRim[k][1] * spot->y;
+        rim->least[k] = fmSmaller(d, rim->least[k]);
+        rim->most[k] = fmLarger(d, rim->most[k]);
+    }
+}
+
+static Rim RimOf(const SpotList *list, double deepest)
+{
+    Rim rim;
+    for (int k = 0; k < FM_RIM_AXES; ++k) {
+        rim.least[k] = DBL_MAX;
+        rim.most[k] = -DBL_MAX;
+    }
     for (int i = 0; i < list->count; ++i)
-        if (Carries(&list->items[i], deepest))
-            reach = fmLarger(reach, direction[0] * list->items[i].x + direction[1] * list->items[i].y);
-    return reach;
+        AddToRim(&rim, &list->items[i], deepest);
+    return rim;
 }
 
 /* The farthest of the candidates [first, end) all round that reach beyond the spots there are. */
 static void RimSpots(const Seen *seen, CandidateList *candidates, int first, int end, SpotList *list,
                      double *deepest)
 {
-    static const double kRim[][2] = {{1, 0},  {FM_COS_45, FM_COS_45},   {0, 1},  {-FM_COS_45, FM_COS_45},
-                                     {-1, 0}, {-FM_COS_45, -FM_COS_45}, {0, -1}, {FM_COS_45, -FM_COS_45}};
-    for (size_t k = 0; k < FM_COUNT_OF(kRim); ++k) {
-        double far = Reach(list, *deepest, kRim[k]) + FM_SPREAD_MIN * candidates->extent;
-        Candidate *farthest = NULL;
-        for (int i = first; i < end; ++i) {
-            Candidate *at = &candidates->items[i];
-            double d = kRim[k][0] * at->x + kRim[k][1] * at->y;
-            if (at->bound > 0 && d > far) {
-                far = d;
-                farthest = at;
-            }
-        }
-        if (farthest)
-            MeasureCandidate(seen, farthest, list, deepest);
+    int count = end - first;
+    if (count == 0)
+        return;
+    /* how far they reach along the axes; not a number, and so never the farthest, for those that are done */
+    double *along[FM_RIM_AXES];
+    const double *x = candidates->x + first, *y = candidates->y + first, *bound = candidates->bound + first;
+    for (int k = 0; k < FM_RIM_AXES; ++k) {
+        double *restrict d = along[k] = candidates->along + k * count;
+        for (int i = 0; i < count; ++i)
+            d[i] = kRim[k][0] * x[i] + kRim[k][1] * y[i];
+    }
+    for (int i = 0; i < count; ++i)
+        if (!(bound[i] > 0))
+            for (int k = 0; k < FM_RIM_AXES; ++k)
+                along[k][i] = NAN;
+    Rim rim = RimOf(list, *deepest);
+    double beyond = FM_SPREAD_MIN * candidates->extent;
+    for (int way = 0; way < 2 * FM_RIM_AXES; ++way) {
+        int k = way % FM_RIM_AXES;
+        bool back = way >= FM_RIM_AXES;
+        double far = back ? Least(along[k], count, DBL_MAX) : Most(along[k], count, -DBL_MAX);
+        if (back ? !(-far > -rim.least[k] + beyond) : !(far > rim.most[k] + beyond))
+            continue;
+        int farthest = PlaceOf(along[k], count, far);
+        for (int j = 0; j < FM_RIM_AXES; ++j)
+            along[j][farthest] = NAN;
+        double before = *deepest;
+        int had = list->count;
+        if (!MeasureCandidate(seen, candidates, first + farthest, list, deepest) || had == list->count)
+            continue;
+        if (*deepest > before)
+            rim = RimOf(list, *deepest);
+        else
+            AddToRim(&rim, &list->items[had], *deepest);
     }
 }
 
@@ -987,13 +1432,13 @@ static void PierceSpots(const Patch *patch, CandidateList *candidates, SpotList 
     whole.top += c->mesh[0]->size + c->mesh[1]->size;
     whole.bottom -= c->mesh[0]->size + c->mesh[1]->size;
     Seen seen = {.view = &whole, .count = {-1, -1}, .tolerance = FM_SAME_PLACE * whole.size};
-    SpotList pierced = {.count = 0};
+    SpotList pierced;
+    pierced.count = 0;
     for (int i = candidates->insideCount; i < candidates->count; ++i) {
-        Candidate *at = &candidates->items[i];
-        at->x *= 1 - FM_PIERCED_INWARD;
-        at->y *= 1 - FM_PIERCED_INWARD;
-        at->z *= 1 - FM_PIERCED_INWARD;
-        at->bound = DBL_MAX;
+        candidates->x[i] *= 1 - FM_PIERCED_INWARD;
+        candidates->y[i] *= 1 - FM_PIERCED_INWARD;
+        candidates->z[i] *= 1 - FM_PIERCED_INWARD;
+        candidates->bound[i] = DBL_MAX;
     }
     double through = 0;
     RimSpots(&seen, candidates, candidates->insideCount, candidates->count, &pierced, &through);
@@ -1013,9 +1458,10 @@ static bool Wraps(const Patch *patch)
     if (patch->region->manyFaces[0] || patch->region->manyFaces[1] ||
         patch->region->faces[0].count + patch->region->faces[1].count > FM_WRAP_FACES)
         return false;
+    if (!(patch->roundness < FM_WRAP_AREA))
+        return false;
     fmBox box = EventBox(patch);
-    return patch->roundness < FM_WRAP_AREA &&
-           patch->width > FM_WRAP_WAY * fmLength(fmSub(box.hi, box.lo));
+    return patch->width > FM_WRAP_WAY * fmLength(fmSub(box.hi, box.lo));
 }
 
 /* The nearest of the region's faces of the other mesh to a point of mesh `side`; -1 for none. */
@@ -1091,6 +1537,19 @@ static void WrapSpots(const Patch *patch, SpotList *list, double *deepest)
 
 /* ---- a region in a valley ------------------------------------------------------------------------- */
 
+/* The middle of a facet's face, found when it is first asked for. */
+typedef struct Middle {
+    fmVec3 pos;
+    bool known;
+} Middle;
+
+static fmVec3 PlaceMiddle(const fmContour *c, int side, const BigFacet *facet, Middle *middle)
+{
+    if (!middle->known)
+        *middle = (Middle){FaceMiddle(c, side, facet->face), true};
+    return middle->pos;
+}
+
 /* The ways that walls of one mesh push which meet in a valley, as in a V or in the corner of a room, and which
  * both have a share in the contour's direction. A single way would be their mean, along which nothing holds. */
 static int FindWalls(const Patch *patch, fmVec3 ways[FM_MAX_WALLS])
@@ -1100,18 +1559,29 @@ static int FindWalls(const Patch *patch, fmVec3 ways[FM_MAX_WALLS])
     int count = 0;
     for (int side = 0; side < 2; ++side) {
         const BigFacet *facets = patch->facets[side];
-        bool inValley[FM_MAX_DIRECTIONS] = {false};
+        bool inValley[FM_MAX_DIRECTIONS] = {false}, shares[FM_MAX_DIRECTIONS], any = false;
+        for (int i = 0; i < patch->facetCount[side]; ++i) {
+            fmVec3 way = side == 0 ? fmNeg(facets[i].normal) : facets[i].normal;
+            shares[i] = !(fmDot(way, patch->start) < FM_WALL_SHARE);
+            any |= shares[i];
+        }
+        if (!any)
+            continue;
+        Middle middles[FM_MAX_DIRECTIONS];
+        for (int i = 0; i < patch->facetCount[side]; ++i)
+            middles[i].known = false;
         for (int i = 1; i < patch->facetCount[side]; ++i)
             for (int j = 0; j < i; ++j) {
-                if (fmDot(facets[i].normal, facets[j].normal) >= FM_SHARP_COS)
+                if (!(shares[i] | shares[j]) || fmDot(facets[i].normal, facets[j].normal) >= FM_SHARP_COS)
                     continue;
-                fmVec3 apart = fmSub(FaceMiddle(c, side, facets[i].face), FaceMiddle(c, side, facets[j].face));
+                fmVec3 apart = fmSub(PlaceMiddle(c, side, &facets[i], &middles[i]),
+                                     PlaceMiddle(c, side, &facets[j], &middles[j]));
                 if (fmDot(facets[j].normal, apart) > tolerance && fmDot(facets[i].normal, apart) < -tolerance)
                     inValley[i] = inValley[j] = true;
             }
         for (int i = 0; i < patch->facetCount[side]; ++i) {
             fmVec3 way = side == 0 ? fmNeg(facets[i].normal) : facets[i].normal;
-            bool known = !inValley[i] || count == FM_MAX_WALLS || fmDot(way, patch->start) < FM_WALL_SHARE;
+            bool known = !inValley[i] || count == FM_MAX_WALLS || !shares[i];
             for (int k = 0; k < count && !known; ++k)
                 known = fmDot(ways[k], way) > FM_SHARP_COS;
             if (!known)
@@ -1139,6 +1609,11 @@ static void WallPoints(const Patch *patch, int side, const fmVec3 *ways, int cou
     fmRange range = patch->region->points[side];
     int32_t step = range.count / FM_WRAP_POINTS + 1;
     bool found[FM_MAX_WALLS] = {false};
+    int wanting = 0;
+    for (int w = 0; w < count; ++w)
+        wanting += !held[w];
+    if (wanting == 0)
+        return;
     for (int32_t i = 0; i < range.count; i += step) {
         fmVec3 p = fmContourPoint(c, side, FM_ITEMS(int32_t, c->points)[range.first + i]);
         int32_t face = NearestFace(patch, side, p);
@@ -1198,28 +1673,29 @@ static double SpotDistanceSq(const Spot *a, const Spot *b, double extentSq)
 /* The deepest, then again and again the one farthest from the chosen, deep ones preferred. */
 static int ChooseSpots(const SpotList *list, double deepest, int most, const Spot **chosen)
 {
-    double extentSq = 0, nearestSq[FM_MAX_SPOTS];
+    double extentSq = 0, nearestSq[FM_MAX_SPOTS], weight[FM_MAX_SPOTS];
     int first = 0, count = 0;
     for (int i = 1; i < list->count; ++i)
         if (list->items[i].depth > list->items[first].depth)
             first = i;
     for (int i = 0; i < list->count; ++i)
         extentSq = fmLarger(extentSq, fmDistanceSq(list->items[i].pos, list->items[first].pos));
-    for (int i = 0; i < list->count; ++i)
-        nearestSq[i] = SpotDistanceSq(&list->items[i], &list->items[first], extentSq);
+    for (int i = 0; i < list->count; ++i) {
+        const Spot *spot = &list->items[i];
+        nearestSq[i] = SpotDistanceSq(spot, &list->items[first], extentSq);
+        /* nothing is less than no weight */
+        weight[i] = Carries(spot, deepest) ? 0.25 + (deepest > 0 ? spot->depth / deepest : 1) : 0;
+    }
     chosen[count++] = &list->items[first];
     while (count < most) {
         int best = -1;
         double bestScore = 0;
         for (int i = 0; i < list->count; ++i) {
-            const Spot *spot = &list->items[i];
-            if (nearestSq[i] <= FM_SPREAD_MIN * FM_SPREAD_MIN * extentSq || !Carries(spot, deepest))
+            double score = nearestSq[i] * weight[i];
+            if (nearestSq[i] <= FM_SPREAD_MIN * FM_SPREAD_MIN * extentSq || !(score > bestScore))
                 continue;
-            double weight = 0.25 + (deepest > 0 ? spot->depth / deepest : 1);
-            if (nearestSq[i] * weight > bestScore) {
-                bestScore = nearestSq[i] * weight;
-                best = i;
-            }
+            bestScore = score;
+            best = i;
         }
         if (best < 0)
             break;
@@ -1273,32 +1749,33 @@ int fmManifoldBuild(fmManifold *m, const fmContour *c, int32_t r,
                     fmContact contacts[FM_REGION_CONTACTS])
 {
     const fmRegion *region = &FM_ITEMS(fmRegion, c->regions)[r];
+    Features features;
     Patch patch = {.view = {.contour = c, .size = fmSmaller(c->mesh[0]->size, c->mesh[1]->size)},
                    .contour = c,
                    .motion = m->motion,
                    .manyPoints = m->deep ? FM_DEEP_POINTS : FM_MANY_POINTS,
                    .region = region,
-                   .events = FM_ITEMS(fmEvent, c->events) + region->events.first};
+                   .events = FM_ITEMS(fmEvent, c->events) + region->events.first,
+                   .points = &features.points,
+                   .facets = {features.facets[0], features.facets[1]},
+                   .ridges = {features.ridges[0], features.ridges[1]}};
+    FetchFeatures(&patch, !m->deep);
     for (int32_t i = 0; i < region->events.count; ++i)
         patch.view.centre = fmAdd(patch.view.centre, patch.events[i].pos);
     patch.view.centre = fmScale(patch.view.centre, 1.0 / region->events.count);
     MeasureContour(&patch);
-    if (!GatherPoints(&patch, m))
-        return 0;
+    FetchNeighbours(&patch, !m->deep);
+    GatherPoints(&patch);
     if (!m->deep)
         GatherRidges(&patch);
     FindDirection(&patch);
-    patch.view.bottom = DBL_MAX;
-    patch.view.top = -DBL_MAX;
-    for (int i = 0; i < patch.lowCount; ++i)
-        patch.view.bottom = fmSmaller(patch.view.bottom, fmDot(patch.view.n, fmSub(patch.low[i], patch.view.centre)));
-    for (int i = 0; i < patch.highCount; ++i)
-        patch.view.top = fmLarger(patch.view.top, fmDot(patch.view.n, fmSub(patch.high[i], patch.view.centre)));
+    MeasureHeights(&patch);
 
     if (patch.width <= FM_SAME_PLACE * patch.view.size)
         GatherRestingFacets(&patch);
 
-    SpotList spots = {.count = 0};
+    SpotList spots;
+    spots.count = 0;
     double deepest = 0;
     bool wraps = !m->deep && Wraps(&patch), walls = !wraps && !m->deep && WallSpots(&patch, &spots, &deepest);
     if (wraps)
@@ -1372,11 +1849,10 @@ static void HitNoted(LineHits *hits)
     int noted = hits->count;
     if (noted > FM_MAX_HITS)
         return;
+    int32_t faces[FM_MAX_HITS];
+    memcpy(faces, hits->face, (size_t)noted * sizeof *faces);
     hits->count = 0;
-    for (int i = 0; i < noted; ++i) {
-        int32_t face = hits->face[i]; /* as many or more than are hit before */
-        HitFaces(hits, &face, 1);
-    }
+    HitFaces(hits, faces, noted);
 }
 
 static void SendTogether(Line *lines, int count)
@@ -1421,7 +1897,7 @@ void fmManifoldMeasure(const fmContour *c, double beyond, fmContact *contacts, i
 
 void fmManifoldFree(fmManifold *m)
 {
-    fmArray *arrays[] = {&m->lowPoints, &m->highPoints, &m->lowFaces, &m->highFaces, &m->candidates};
+    fmArray *arrays[] = {&m->lowFaces, &m->highFaces, &m->candidates};
     for (size_t i = 0; i < FM_COUNT_OF(arrays); ++i)
         fmArrayFree(arrays[i]);
 }

@@ -14,8 +14,7 @@
 
 /* Scratch of the stage, kept from call to call. */
 typedef struct fmManifold {
-    fmArray lowPoints, highPoints; /* a's and b's points of the region, in b's frame */
-    fmArray lowFaces, highFaces;   /* faces seen along the direction */
+    fmArray lowFaces, highFaces; /* faces seen along the direction */
     fmArray candidates;
     /* b's points as seen from a, in b's frame, for the call; NULL when nothing is known to move */
     const fmMotion *motion;
