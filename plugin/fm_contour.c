@@ -217,9 +217,49 @@ static int32_t LoopStart(const fmEvent *events, fmRange loop, uint64_t *key)
     return start;
 }
 
+/* Brings number `turn` of one loop to its beginning. */
+static bool TurnLoop(fmContour *c, size_t turn)
+{
+    fmEvent *events = c->events.items;
+    fmCutPair *pairs = c->pairs.items;
+    size_t rest = (size_t)c->pairCount - turn;
+    if (!fmArrayReserve(&c->order, turn * sizeof *events))
+        return false;
+    memcpy(c->order.items, events, turn * sizeof *events);
+    memmove(events, events + turn, rest * sizeof *events);
+    memcpy(events + rest, c->order.items, turn * sizeof *events);
+    /* of the pairs only the faces differ */
+    int32_t(*faces)[2] = c->order.items;
+    for (size_t i = 0; i < turn; ++i)
+        memcpy(faces[i], pairs[i].face, sizeof faces[i]);
+    for (size_t i = 0; i < rest; ++i)
+        memcpy(pairs[i].face, pairs[i + turn].face, sizeof faces[i]);
+    for (size_t i = 0; i < turn; ++i)
+        memcpy(pairs[rest + i].face, faces[i], sizeof faces[i]);
+    return true;
+}
+
+/* One loop, as most often: it stays where it is. */
+static bool OrderLoop(fmContour *c)
+{
+    uint64_t key;
+    int32_t count = c->pairCount, turn = LoopStart(c->events.items, (fmRange){0, count}, &key);
+    if (turn > 0 && !TurnLoop(c, (size_t)turn))
+        return false;
+    for (int32_t i = 0; i < count; ++i) {
+        fmCutPair *pair = &FM_ITEMS(fmCutPair, c->pairs)[i];
+        FM_ITEMS(fmEvent, c->events)[i].parent = 0;
+        pair->event[0] = i;
+        pair->event[1] = i + 1 < count ? i + 1 : 0;
+    }
+    return true;
+}
+
 /* Loops by the least key of their events, each from that event on. */
 static bool OrderLoops(fmContour *c)
 {
+    if (c->loopCount == 1)
+        return OrderLoop(c);
     size_t count = (size_t)c->pairCount, loops = (size_t)c->loopCount;
     size_t bytes = count * (sizeof(fmCutPair) + sizeof(fmEvent)) + 2 * loops * sizeof(fmKey);
     if (!fmArrayReserve(&c->order, bytes))

@@ -15,6 +15,7 @@ typedef struct fmEvent {
     double t;   /* on its edge, 0 at the lower point */
     int32_t edge, face;
     bool edgeOfB, entering;
+    int32_t inner;  /* the end of its edge that lies inside */
     int32_t parent; /* union-find */
     int32_t region;
 } fmEvent;
@@ -95,7 +96,8 @@ static inline fmEvent fmEventOf(const fmCrossing *crossing)
                      .edge = crossing->edge,
                      .face = crossing->face,
                      .edgeOfB = crossing->edgeOfB,
-                     .entering = crossing->entering};
+                     .entering = crossing->entering,
+                     .inner = crossing->inner};
 }
 
 /* Collects all intersecting face pairs and groups them. keepFace[i] asks for mesh i, NULL for all. */

@@ -1,25 +1,43 @@
 #include "fm_cross.h"
 
+/* The corner after each, round a face. */
+static const uint8_t after[3] = {1, 2, 0};
+
+/* Edge i of a face, whose corners are known. */
+static inline void PrepareEdge(fmCrossFace *cf, int i)
+{
+    int next = after[i];
+    bool ascending = cf->face->point[i] < cf->face->point[next];
+    int low = ascending ? i : next, high = i + next - low;
+    cf->ascending[i] = ascending;
+    cf->low[i] = (uint8_t)low;
+    cf->along[i] = fmSub(cf->corner[high], cf->corner[low]);
+}
+
+static inline void PrepareNormal(fmCrossFace *cf)
+{
+    cf->normal = fmCross(fmSub(cf->corner[1], cf->corner[0]), fmSub(cf->corner[2], cf->corner[0]));
+}
+
 static inline void PrepareFace(fmCrossFace *cf, const fmFace *face, int32_t index)
 {
     cf->face = face;
     cf->index = index;
-    cf->normal = fmCross(fmSub(cf->corner[1], cf->corner[0]), fmSub(cf->corner[2], cf->corner[0]));
-    for (int i = 0; i < 3; ++i) {
-        int next = i == 2 ? 0 : i + 1;
-        cf->ascending[i] = face->point[i] < face->point[next];
-        cf->low[i] = (uint8_t)(cf->ascending[i] ? i : next);
-        cf->along[i] = cf->ascending[i] ? fmSub(cf->corner[next], cf->corner[i])
-                                        : fmSub(cf->corner[i], cf->corner[next]);
-    }
+    PrepareNormal(cf);
+    for (int i = 0; i < 3; ++i)
+        PrepareEdge(cf, i);
+}
+
+static inline void MeasureHeight(fmCrossFace *cf, int i, fmVec3 otherCorner)
+{
+    cf->height[i] = fmDot(fmSub(otherCorner, cf->corner[0]), cf->normal);
+    cf->outside[i] = cf->height[i] >= 0;
 }
 
 static inline void MeasureHeights(fmCrossFace *cf, const fmVec3 otherCorner[3])
 {
-    for (int i = 0; i < 3; ++i) {
-        cf->height[i] = fmDot(fmSub(otherCorner[i], cf->corner[0]), cf->normal);
-        cf->outside[i] = cf->height[i] >= 0;
-    }
+    for (int i = 0; i < 3; ++i)
+        MeasureHeight(cf, i, otherCorner[i]);
 }
 
 /* Does edge i of a pass edge j of b on the positive side? Both edges run from low to high point. */
@@ -32,15 +50,64 @@ static inline bool EdgePassesEdge(const fmCrossFace *a, int i, const fmCrossFace
 /* The crossing of edge i of `pf` through the plane of `other`, whose triangle is known to contain it. */
 static inline fmCrossing MakeCrossing(const fmCrossFace *pf, int i, const fmCrossFace *other)
 {
-    int next = i == 2 ? 0 : i + 1, low = pf->low[i], high = pf->ascending[i] ? next : i;
+    int low = pf->low[i], high = i + after[i] - low;
     double t = fmClamp(other->height[low] / (other->height[low] - other->height[high]), 0, 1);
     return (fmCrossing){
         .edge = pf->face->edge[i],
         .face = other->index,
         .entering = other->outside[low],
+        .inner = pf->face->point[other->outside[low] ? high : low],
         .t = t,
         .pos = fmLerp(pf->corner[low], pf->corner[high], t),
     };
+}
+
+static inline int AllCrossings(const fmCrossFace *pa, const fmCrossFace *pb, fmCrossing out[FM_MAX_CROSSINGS])
+{
+    /* edges whose ends lie on different sides of the other face's plane */
+    bool straddlesB[3], straddlesA[3], any = false;
+    for (int i = 0; i < 3; ++i) {
+        straddlesB[i] = pb->outside[i] != pb->outside[after[i]];
+        straddlesA[i] = pa->outside[i] != pa->outside[after[i]];
+        any = any || straddlesB[i] || straddlesA[i];
+    }
+    if (!any)
+        return 0;
+
+    bool passes[3][3];
+    for (int i = 0; i < 3; ++i)
+        for (int j = 0; j < 3; ++j)
+            if (straddlesB[i] || straddlesA[j])
+                passes[i][j] = EdgePassesEdge(pa, i, pb, j);
+
+    /* a line goes through a triangle when it passes the three sides, taken round, on the same hand */
+    int count = 0;
+    for (int i = 0; i < 3; ++i) {
+        if (!straddlesB[i])
+            continue;
+        bool s0 = passes[i][0] == pb->ascending[0], s1 = passes[i][1] == pb->ascending[1],
+             s2 = passes[i][2] == pb->ascending[2];
+        if (s0 != s1 || s1 != s2)
+            continue;
+        out[count] = MakeCrossing(pa, i, pb);
+        /* seen from outside a, the inside of b lies left of the contour: it ends where the face's
+         * own round goes inwards */
+        out[count].starts = out[count].entering != pa->ascending[i];
+        ++count;
+    }
+    for (int j = 0; j < 3; ++j) {
+        if (!straddlesA[j])
+            continue;
+        bool s0 = passes[0][j] == pa->ascending[0], s1 = passes[1][j] == pa->ascending[1],
+             s2 = passes[2][j] == pa->ascending[2];
+        if (s0 != s1 || s1 != s2)
+            continue;
+        out[count] = MakeCrossing(pb, j, pa);
+        out[count].edgeOfB = true;
+        out[count].starts = out[count].entering == pb->ascending[j];
+        ++count;
+    }
+    return count;
 }
 
 int fmCrossFaces(const fmMesh *a, int32_t fa, const fmVec3 aCorners[3], const fmMesh *b, int32_t fb,
@@ -55,142 +122,117 @@ int fmCrossFaces(const fmMesh *a, int32_t fa, const fmVec3 aCorners[3], const fm
     PrepareFace(&pb, &b->faces[fb], fb);
     MeasureHeights(&pa, pb.corner);
     MeasureHeights(&pb, pa.corner);
-
-    /* edges whose ends lie on different sides of the other face's plane */
-    bool straddlesB[3], straddlesA[3], any = false;
-    for (int i = 0; i < 3; ++i) {
-        straddlesB[i] = pb.outside[i] != pb.outside[(i + 1) % 3];
-        straddlesA[i] = pa.outside[i] != pa.outside[(i + 1) % 3];
-        any = any || straddlesB[i] || straddlesA[i];
-    }
-    if (!any)
-        return 0;
-
-    bool passes[3][3];
-    for (int i = 0; i < 3; ++i)
-        for (int j = 0; j < 3; ++j)
-            if (straddlesB[i] || straddlesA[j])
-                passes[i][j] = EdgePassesEdge(&pa, i, &pb, j);
-
-    /* a line goes through a triangle when it passes the three sides, taken round, on the same hand */
-    int count = 0;
-    for (int i = 0; i < 3; ++i) {
-        if (!straddlesB[i])
-            continue;
-        bool s0 = passes[i][0] == pb.ascending[0], s1 = passes[i][1] == pb.ascending[1],
-             s2 = passes[i][2] == pb.ascending[2];
-        if (s0 != s1 || s1 != s2)
-            continue;
-        out[count] = MakeCrossing(&pa, i, &pb);
-        /* seen from outside a, the inside of b lies left of the contour: it ends where the face's
-         * own round goes inwards */
-        out[count].starts = out[count].entering != pa.ascending[i];
-        ++count;
-    }
-    for (int j = 0; j < 3; ++j) {
-        if (!straddlesA[j])
-            continue;
-        bool s0 = passes[0][j] == pa.ascending[0], s1 = passes[1][j] == pa.ascending[1],
-             s2 = passes[2][j] == pa.ascending[2];
-        if (s0 != s1 || s1 != s2)
-            continue;
-        out[count] = MakeCrossing(&pb, j, &pa);
-        out[count].edgeOfB = true;
-        out[count].starts = out[count].entering == pb.ascending[j];
-        ++count;
-    }
-    return count;
+    return AllCrossings(&pa, &pb, out);
 }
 
 /* ---- by steps ------------------------------------------------------------------------------------- */
 
-static void PlaceFace(fmCrossPair *pair, int side, const fmMesh *mesh, int32_t face, const fmPose *aInB)
-{
-    fmCrossFace *cf = &pair->of[side];
-    for (int i = 0; i < 3; ++i) {
-        fmVec3 p = fmFacePoint(mesh, face, i);
-        cf->corner[i] = side == 0 ? fmTransform(aInB, p) : p;
-    }
-    PrepareFace(cf, &mesh->faces[face], face);
-}
-
-static void MeasurePair(fmCrossPair *pair)
-{
-    MeasureHeights(&pair->of[0], pair->of[1].corner);
-    MeasureHeights(&pair->of[1], pair->of[0].corner);
-}
-
 void fmCrossBegin(fmCrossPair *pair, const fmMesh *a, int32_t fa, const fmMesh *b, int32_t fb,
                   const fmPose *aInB)
 {
-    PlaceFace(pair, 0, a, fa, aInB);
-    PlaceFace(pair, 1, b, fb, aInB);
-    MeasurePair(pair);
+    fmCrossFace *pa = &pair->of[0], *pb = &pair->of[1];
+    fmFaceCorners(a, fa, aInB, pa->corner);
+    for (int i = 0; i < 3; ++i)
+        pb->corner[i] = fmFacePoint(b, fb, i);
+    PrepareFace(pa, &a->faces[fa], fa);
+    PrepareFace(pb, &b->faces[fb], fb);
+    MeasureHeights(pa, pb->corner);
+    MeasureHeights(pb, pa->corner);
 }
 
-void fmCrossReplace(fmCrossPair *pair, int side, const fmMesh *mesh, int32_t face, const fmPose *aInB)
+int fmCrossAll(const fmCrossPair *pair, fmCrossing out[FM_MAX_CROSSINGS])
 {
-    PlaceFace(pair, side, mesh, face, aInB);
-    MeasurePair(pair);
+    return AllCrossings(&pair->of[0], &pair->of[1], out);
 }
 
-/* What is known of how the edges of a pair pass each other. */
-typedef struct Passes {
-    bool known[3][3], value[3][3]; /* edge of a, edge of b */
-} Passes;
+/* Which edge of a face it is: without branches, as no one can foretell it. */
+static inline int EdgeOf(const fmFace *face, int32_t edge)
+{
+    return (face->edge[1] == edge) + 2 * (face->edge[2] == edge);
+}
+
+void fmCrossEnter(fmCrossPair *pair, const fmCrossing *in)
+{
+    pair->inSide = in->edgeOfB;
+    pair->inEdge = EdgeOf(pair->of[pair->inSide].face, in->edge);
+}
+
+/* What the contour may never ask of the new face, its edges and its plane, is left to fmCrossLeave. */
+void fmCrossReplace(fmCrossPair *pair, const fmMesh *mesh, int32_t index, const fmPose *aInB)
+{
+    /* the two faces share an edge, along which they run opposite ways: what is known of its ends stays */
+    int side = pair->outSide, was = pair->outEdge;
+    fmCrossFace *cf = &pair->of[side], *other = &pair->of[1 - side];
+    const fmFace *face = &mesh->faces[index];
+    int first = EdgeOf(face, cf->face->edge[was]), second = after[first], third = after[second];
+    fmVec3 p = mesh->points[face->point[third]];
+    fmVec3 ends[2] = {cf->corner[after[was]], cf->corner[was]};
+    double heights[2] = {other->height[after[was]], other->height[was]};
+    bool outside[2] = {other->outside[after[was]], other->outside[was]};
+    cf->face = face;
+    cf->index = index;
+    cf->corner[first] = ends[0];
+    cf->corner[second] = ends[1];
+    cf->corner[third] = side == 0 ? fmTransform(aInB, p) : p;
+    other->height[first] = heights[0];
+    other->height[second] = heights[1];
+    other->outside[first] = outside[0];
+    other->outside[second] = outside[1];
+    MeasureHeight(other, third, cf->corner[third]);
+    pair->inSide = side;
+    pair->inEdge = first;
+}
 
 /* Does edge i of the face of `side` pass edge j of the other on the positive side? */
-static inline bool Pass(const fmCrossPair *pair, Passes *passes, int side, int i, int j)
+static inline bool Passes(const fmCrossPair *pair, int side, int i, int j)
 {
-    int ofA = side == 0 ? i : j, ofB = side == 0 ? j : i;
-    if (!passes->known[ofA][ofB]) {
-        passes->value[ofA][ofB] = EdgePassesEdge(&pair->of[0], ofA, &pair->of[1], ofB);
-        passes->known[ofA][ofB] = true;
-    }
-    return passes->value[ofA][ofB];
+    return EdgePassesEdge(&pair->of[0], side == 0 ? i : j, &pair->of[1], side == 0 ? j : i);
 }
 
-/* Does edge k of the face of `side` go through the other face, given that its ends are on both sides? */
-static inline bool GoesThrough(const fmCrossPair *pair, Passes *passes, int side, int k)
+/* The crossing of an edge of the face of `side` that the contour goes out by, if it is one where it ends. */
+static inline bool GoOut(fmCrossPair *pair, int side, int edge, fmCrossing *out)
 {
-    const bool *round = pair->of[1 - side].ascending;
-    bool hand = Pass(pair, passes, side, k, 0) == round[0];
-    return hand == (Pass(pair, passes, side, k, 1) == round[1]) &&
-           hand == (Pass(pair, passes, side, k, 2) == round[2]);
+    const fmCrossFace *own = &pair->of[side];
+    *out = MakeCrossing(own, edge, &pair->of[1 - side]);
+    out->edgeOfB = side;
+    out->starts = (out->entering == own->ascending[edge]) == (side == 1);
+    pair->outSide = side;
+    pair->outEdge = edge;
+    return !out->starts;
 }
 
-/* The edge that the contour came in by goes through the other face, and which way it goes tells on which
- * hand it passes the sides. */
-static inline int KnowWayIn(const fmCrossPair *pair, Passes *passes, const fmCrossing *in)
+bool fmCrossLeave(fmCrossPair *pair, const fmCrossing *in, fmCrossing *out)
 {
-    int side = in->edgeOfB;
-    const fmCrossFace *own = &pair->of[side], *other = &pair->of[1 - side];
-    int k = own->face->edge[0] == in->edge ? 0 : own->face->edge[1] == in->edge ? 1 : 2;
+    int side = pair->inSide, came = pair->inEdge;
+    fmCrossFace *own = &pair->of[side];
+    const fmCrossFace *other = &pair->of[1 - side];
+
+    /* the edge that it came in by has ends on both sides of the other face's plane, and so has just one of
+     * the other two; half of the time it goes out there */
+    int behind = after[came], before = after[behind];
+    bool nearBefore = other->outside[before] == other->outside[behind];
+    int gone = nearBefore ? before : behind, apart = nearBefore ? behind : before;
+    bool passes[3], hand[3];
+    PrepareEdge(own, gone);
     for (int j = 0; j < 3; ++j) {
-        int ofA = side == 0 ? k : j, ofB = side == 0 ? j : k;
-        passes->known[ofA][ofB] = true;
-        passes->value[ofA][ofB] = in->entering != other->ascending[j];
+        passes[j] = Passes(pair, side, gone, j);
+        hand[j] = passes[j] == other->ascending[j];
     }
-    return k;
-}
+    /* one branch, and all three at once before it: no telling which way it goes */
+    if ((hand[0] == hand[1]) & (hand[1] == hand[2]))
+        return GoOut(pair, side, gone, out);
 
-bool fmCrossLeave(const fmCrossPair *pair, const fmCrossing *in, fmCrossing *out)
-{
-    Passes passes = {.known = {{false}}};
-    int came = KnowWayIn(pair, &passes, in);
-    /* the other edges of the face that it came in with first: most often it is one of them */
-    for (int turn = 0; turn < 2; ++turn) {
-        int side = turn == 0 ? in->edgeOfB : !in->edgeOfB;
-        const fmCrossFace *own = &pair->of[side], *other = &pair->of[1 - side];
-        for (int k = 0; k < 3; ++k) {
-            if (other->outside[k] == other->outside[k == 2 ? 0 : k + 1] || (turn == 0 && k == came) ||
-                !GoesThrough(pair, &passes, side, k))
-                continue;
-            *out = MakeCrossing(own, k, other);
-            out->edgeOfB = side;
-            out->starts = (out->entering == own->ascending[k]) == (side == 1);
-            return !out->starts;
-        }
+    /* else by an edge of the other face that passes the three edges of this one on the same hand. How it
+     * passes the one that the contour came in by follows from which way that one goes through the other. */
+    PrepareEdge(own, came);
+    PrepareEdge(own, apart);
+    PrepareNormal(own);
+    MeasureHeights(own, other->corner);
+    for (int j = 0; j < 3; ++j) {
+        bool round = (in->entering != other->ascending[j]) == own->ascending[came];
+        if (own->outside[j] != own->outside[after[j]] && (passes[j] == own->ascending[gone]) == round &&
+            (Passes(pair, side, apart, j) == own->ascending[apart]) == round)
+            return GoOut(pair, 1 - side, j, out);
     }
     return false;
 }

@@ -18,11 +18,13 @@ typedef struct fmCrossing {
     bool edgeOfB;  /* the edge is b's and the face a's */
     bool entering; /* from the edge's lower point to its higher it goes from outside to inside */
     bool starts;   /* in this pair of faces the contour begins here, else it ends here */
+    int32_t inner; /* the end of the edge that lies inside */
     double t;      /* where on the edge, 0 at its lower point */
     fmVec3 pos;    /* in b's frame */
 } fmCrossing;
 
-/* One face of a pair as the predicates see it. */
+/* One face of a pair as the predicates see it. Along a contour a face's normal, the heights over it and its
+ * edges are there from the moment on when the contour leaves by an edge of the other. */
 typedef struct fmCrossFace {
     const fmFace *face;
     int32_t index;
@@ -35,9 +37,11 @@ typedef struct fmCrossFace {
     fmVec3 along[3];   /* edge i, that way */
 } fmCrossFace;
 
-/* A pair of faces on a contour: a's and b's. */
+/* A pair of faces on a contour: a's and b's; and the edges, each of one of the two, by which it comes in and
+ * goes out. */
 typedef struct fmCrossPair {
     fmCrossFace of[2];
+    int inSide, inEdge, outSide, outEdge;
 } fmCrossPair;
 
 /* Six edges, at most: two in exact arithmetic, more or an odd number only where rounding interferes. */
@@ -47,13 +51,22 @@ typedef struct fmCrossPair {
 int fmCrossFaces(const fmMesh *a, int32_t fa, const fmVec3 aCorners[3], const fmMesh *b, int32_t fb,
                  fmCrossing out[FM_MAX_CROSSINGS]);
 
-/* The same by steps along a contour. fmCrossBegin prepares a pair, fmCrossReplace puts another face in the
- * place of one of its two, and fmCrossLeave finds where the contour that comes in at a crossing goes out:
- * false when it does not go out at exactly one place, as it always does but for rounding. */
+/* The same by steps along a contour of closed surfaces. fmCrossBegin prepares a pair, fmCrossAll finds all
+ * its crossings, and fmCrossEnter says by which of them the contour comes in. fmCrossLeave finds where one
+ * that comes in there goes out: false when it does not go out at exactly one place, as it always does but for
+ * rounding. fmCrossBeyond is the face behind that place, -1 for none, and fmCrossReplace puts it in the place
+ * of the one before it. */
 void fmCrossBegin(fmCrossPair *pair, const fmMesh *a, int32_t fa, const fmMesh *b, int32_t fb,
                   const fmPose *aInB);
-void fmCrossReplace(fmCrossPair *pair, int side, const fmMesh *mesh, int32_t face, const fmPose *aInB);
-bool fmCrossLeave(const fmCrossPair *pair, const fmCrossing *in, fmCrossing *out);
+int fmCrossAll(const fmCrossPair *pair, fmCrossing out[FM_MAX_CROSSINGS]);
+void fmCrossEnter(fmCrossPair *pair, const fmCrossing *in);
+bool fmCrossLeave(fmCrossPair *pair, const fmCrossing *in, fmCrossing *out);
+void fmCrossReplace(fmCrossPair *pair, const fmMesh *mesh, int32_t face, const fmPose *aInB);
+
+static inline int32_t fmCrossBeyond(const fmCrossPair *pair)
+{
+    return pair->of[pair->outSide].face->next[pair->outEdge];
+}
 
 static inline void fmFaceCorners(const fmMesh *mesh, int32_t face, const fmPose *pose,
                                  fmVec3 corners[3])

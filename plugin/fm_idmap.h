@@ -14,9 +14,14 @@ typedef struct fmIdSlot {
     uint32_t epoch; /* the slot is in use when this is the map's */
 } fmIdSlot;
 
+/* Tables of FM_IDMAP_LEAST slots and of twice as many and so on lie one behind the other; the map begins with
+ * the first and goes on to the next when it is half full. Most queries note little, and what they touch is
+ * small then, however large another query was. */
+#define FM_IDMAP_LEAST 128
+
 typedef struct fmIdMap {
     fmArray slots;
-    uint32_t mask; /* capacity - 1, a power of two less one; 0 before the first use */
+    uint32_t mask; /* slots of the table in use - 1; 0 before the first use */
     uint32_t used, epoch;
 } fmIdMap;
 
@@ -29,6 +34,7 @@ static inline uint64_t fmPairKey(int32_t a, int32_t b)
 static inline void fmIdMapClear(fmIdMap *map)
 {
     map->used = 0;
+    map->mask = map->mask ? FM_IDMAP_LEAST - 1 : 0;
     /* after 2^32 queries old epochs could come back: start over with clean slots */
     if (++map->epoch == 0) {
         if (map->slots.items)
@@ -42,9 +48,15 @@ static inline uint32_t fmIdHash(uint64_t key)
     return (uint32_t)((key * 0x9e3779b97f4a7c15u) >> 32);
 }
 
+/* The table of so many slots less one: those before it have as many together, less FM_IDMAP_LEAST. */
+static inline fmIdSlot *fmIdMapTable(const fmIdMap *map, uint32_t mask)
+{
+    return (fmIdSlot *)map->slots.items + ((size_t)mask + 1 - FM_IDMAP_LEAST);
+}
+
 static inline fmIdSlot *fmIdMapSlot(const fmIdMap *map, uint64_t key)
 {
-    fmIdSlot *slots = map->slots.items;
+    fmIdSlot *slots = fmIdMapTable(map, map->mask);
     uint32_t i = fmIdHash(key) & map->mask;
     while (slots[i].epoch == map->epoch && slots[i].key != key)
         i = (i + 1) & map->mask;
@@ -62,19 +74,19 @@ static inline int32_t fmIdMapGet(const fmIdMap *map, uint64_t key)
 
 static inline bool fmIdMapGrow(fmIdMap *map)
 {
-    fmIdMap larger = {.mask = map->mask ? 2 * map->mask + 1 : 255, .epoch = 1};
-    if (!fmArrayReserve(&larger.slots, ((size_t)larger.mask + 1) * sizeof(fmIdSlot)))
+    uint32_t mask = map->mask, larger = mask ? 2 * mask + 1 : FM_IDMAP_LEAST - 1;
+    size_t known = map->slots.capacity;
+    if (!fmArrayReserve(&map->slots, (2 * ((size_t)larger + 1) - FM_IDMAP_LEAST) * sizeof(fmIdSlot)))
         return false;
-    memset(larger.slots.items, 0, larger.slots.capacity);
-    const fmIdSlot *slots = map->slots.items;
-    for (uint32_t i = 0; map->mask && i <= map->mask; ++i)
-        if (slots[i].epoch == map->epoch) {
-            fmIdSlot *slot = fmIdMapSlot(&larger, slots[i].key);
-            *slot = (fmIdSlot){slots[i].key, slots[i].value, 1};
-            ++larger.used;
-        }
-    fmArrayFree(&map->slots);
-    *map = larger;
+    if (map->slots.capacity > known)
+        memset((char *)map->slots.items + known, 0, map->slots.capacity - known);
+    if (map->epoch == 0)
+        map->epoch = 1; /* never cleared yet: clean slots are none of its own */
+    map->mask = larger;
+    const fmIdSlot *slots = mask ? fmIdMapTable(map, mask) : NULL;
+    for (uint32_t i = 0; slots && i <= mask; ++i)
+        if (slots[i].epoch == map->epoch)
+            *fmIdMapSlot(map, slots[i].key) = slots[i];
     return true;
 }
 

@@ -40,6 +40,14 @@ static int32_t InsideLimit(const fmContour *c)
     return FM_INSIDE_LEAST + FM_INSIDE_PER_EVENT * c->eventCount;
 }
 
+/* Begins to bring from memory what the flood asks of a point, which comes a while after it is found. */
+static inline void Expect(const fmMesh *mesh, int32_t point)
+{
+    int32_t first = mesh->pointFirstEdge[point];
+    __builtin_prefetch(&mesh->pointEdges[first]);
+    __builtin_prefetch(&mesh->pointNext[first]);
+}
+
 /* A point inside the other mesh that belongs with an event. Known points join the two regions. Events have
  * two ends at most, so there is room. */
 static void AddInside(fmContour *c, int side, int32_t point, int32_t event)
@@ -50,14 +58,10 @@ static void AddInside(fmContour *c, int side, int32_t point, int32_t event)
             fmJoinEvents(c->events.items, pointEvent[point], event);
         return;
     }
+    Expect(c->mesh[side], point);
     fmBitsAdd(&c->pointBits[side], point);
     pointEvent[point] = event;
     FM_ITEMS(fmInsidePoint, c->inside)[c->insideCount++] = (fmInsidePoint){point, side, event};
-}
-
-static const fmEdge *EventEdge(const fmContour *c, const fmEvent *event)
-{
-    return &c->mesh[event->edgeOfB]->edges[event->edge];
 }
 
 /* Along one edge by place; at the same place inwards before outwards. */
@@ -79,7 +83,7 @@ static void JoinAlongEdge(fmContour *c, fmKey *keys, int32_t count)
         keys[at] = key;
     }
     const fmEvent *first = &events[keys[0].item], *last = &events[keys[count - 1].item];
-    const fmEdge *edge = EventEdge(c, first);
+    const fmEdge *edge = &c->mesh[first->edgeOfB]->edges[first->edge];
     if (!first->entering)
         AddInside(c, first->edgeOfB, edge->point[0], fmEventRoot(events, keys[0].item));
     if (last->entering)
@@ -122,8 +126,7 @@ static bool SeedInside(fmContour *c)
         if (several > 0 && fmBitsHas(&c->twiceBits[side], events[i].edge))
             keys[count++] = (fmKey){(uint64_t)side << 63 | (uint32_t)events[i].edge, i};
         else
-            AddInside(c, side, EventEdge(c, &events[i])->point[events[i].entering],
-                      fmEventRoot(events, i));
+            AddInside(c, side, events[i].inner, fmEventRoot(events, i));
     }
     fmSortKeys(keys, count, keys + several);
     for (int32_t first = 0, end; first < count; first = end) {
@@ -183,6 +186,7 @@ static void Flood(fmContour *c)
         bool bounded = c->mesh[1 - at.side]->report.closed;
         int32_t end = mesh->pointFirstEdge[at.point + 1];
         for (int32_t k = mesh->pointFirstEdge[at.point]; k < end; ++k) {
+            __builtin_prefetch(&mesh->edges[mesh->pointEdges[k]]); /* for the faces round the point */
             if (i < seeds && fmBitsHas(&c->edgeBits[at.side], mesh->pointEdges[k]))
                 continue;
             int32_t next = mesh->pointNext[k];
@@ -190,6 +194,7 @@ static void Flood(fmContour *c)
                 if (pointEvent[next] != at.event)
                     fmJoinEvents(c->events.items, pointEvent[next], at.event);
             } else if (count < most && (bounded || BehindOpenMesh(c, at.side, next, at.event))) {
+                Expect(mesh, next);
                 fmBitsAdd(known, next);
                 pointEvent[next] = at.event;
                 inside[count++] = (fmInsidePoint){next, at.side, at.event};
@@ -268,6 +273,11 @@ static bool GroupByRegion(fmContour *c, fmArray *array, int32_t count, size_t si
     fmRegion *regions = c->regions.items;
     char *items = array->items;
 #define RANGE(r) ((fmRange *)((char *)&regions[r] + rangeOffset))
+    /* one region, as most often */
+    if (c->regionCount == 1) {
+        *RANGE(0) = (fmRange){0, count};
+        return true;
+    }
     for (int32_t i = 0; i < count; ++i)
         ++RANGE(regionOf(c, items + (size_t)i * size))->count;
     int32_t first = 0;
@@ -275,7 +285,7 @@ static bool GroupByRegion(fmContour *c, fmArray *array, int32_t count, size_t si
         RANGE(r)->first = first;
         first += RANGE(r)->count;
     }
-    if (c->regionCount == 1 || count == 0)
+    if (count == 0)
         return true;
     if (!fmArrayReserve(&c->order, (size_t)count * size))
         return false;
@@ -325,9 +335,11 @@ static bool AddFace(fmContour *c, int side, int32_t face)
 {
     if (fmBitsHas(&c->faceBits[side], face))
         return true;
-    if (!fmArrayReserve(&c->faces, ((size_t)c->faceCount + 1) * sizeof(int32_t)))
+    size_t bytes = ((size_t)c->faceCount + 1) * sizeof(int32_t);
+    if (bytes > c->faces.capacity && !fmArrayReserve(&c->faces, bytes))
         return false;
     fmBitsAdd(&c->faceBits[side], face);
+    __builtin_prefetch(&c->mesh[side]->normals[face]); /* whoever wants faces asks for these first */
     FM_ITEMS(int32_t, c->faces)[c->faceCount++] = face;
     return true;
 }

@@ -9,26 +9,32 @@ static bool SameCrossing(const fmCrossing *a, const fmCrossing *b)
 
 /* Where the contour comes in to a pair of faces: -1 when they do not intersect, 0 when it does not just come
  * in once and go out once. */
-static int WayIn(const fmContour *c, int32_t faceA, int32_t faceB, fmCrossing *in)
+static int WayIn(const fmCrossPair *pair, fmCrossing *in)
 {
-    fmVec3 corners[3];
     fmCrossing crossings[FM_MAX_CROSSINGS];
-    fmFaceCorners(c->mesh[0], faceA, &c->aInB, corners);
-    int count = fmCrossFaces(c->mesh[0], faceA, corners, c->mesh[1], faceB, crossings);
+    int count = fmCrossAll(pair, crossings);
     if (count == 0)
         return -1;
     *in = crossings[!crossings[0].starts];
     return count == 2 && crossings[0].starts != crossings[1].starts;
 }
 
-/* Pair number i of the contour, and its event number i; its second event comes with the next pair. */
-static fmTrace AddStep(fmContour *c, int32_t faceA, int32_t faceB, const fmCrossing *in)
+/* Room for one more pair and its event, and for as many as a loop that is not long mostly has. */
+static inline bool HasRoom(fmContour *c)
 {
     size_t count = (size_t)c->pairCount + 1;
+    if (count * sizeof(fmCutPair) <= c->pairs.capacity && count * sizeof(fmEvent) <= c->events.capacity)
+        return true;
+    count += FM_LONG_LOOP;
+    return fmArrayReserve(&c->pairs, count * sizeof(fmCutPair)) &&
+           fmArrayReserve(&c->events, count * sizeof(fmEvent));
+}
+
+/* Pair number i of the contour, and its event number i; its second event comes with the next pair. */
+static inline fmTrace AddStep(fmContour *c, int32_t faceA, int32_t faceB, const fmCrossing *in)
+{
     bool added;
-    if (!fmArrayReserve(&c->pairs, count * sizeof(fmCutPair)) ||
-        !fmArrayReserve(&c->events, count * sizeof(fmEvent)) ||
-        fmIdMapAdd(&c->pairIds, fmPairKey(faceA, faceB), c->pairCount, &added) < 0)
+    if (!HasRoom(c) || fmIdMapAdd(&c->pairIds, fmPairKey(faceA, faceB), c->pairCount, &added) < 0)
         return FM_TRACE_NO_MEMORY;
     if (!added)
         return FM_TRACE_TORN; /* been here before, by another way */
@@ -40,6 +46,8 @@ static fmTrace AddStep(fmContour *c, int32_t faceA, int32_t faceB, const fmCross
     FM_ITEMS(fmEvent, c->events)[c->eventCount] = fmEventOf(in);
     ++c->pairCount;
     ++c->eventCount;
+    /* regions begin with these points */
+    __builtin_prefetch(&c->mesh[in->edgeOfB]->pointFirstEdge[in->inner]);
     return FM_TRACE_CLOSED;
 }
 
@@ -62,45 +70,61 @@ static bool MarkSheets(fmContour *c, int32_t count)
     return true;
 }
 
-/* The face beyond an edge of a face. One of those beyond it comes after it; the memory can begin now. */
-static int32_t Beyond(const fmMesh *mesh, int32_t face, int32_t edge)
+/* Begins to bring from memory the faces beyond the edges of a face, one of which comes after it. */
+static inline void ExpectNext(const fmMesh *mesh, const fmFace *face)
 {
-    const fmFace *f = &mesh->faces[face];
-    int32_t next = f->next[f->edge[0] == edge ? 0 : f->edge[1] == edge ? 1 : 2];
-    for (int k = 0; k < 3 && next >= 0; ++k)
-        if (mesh->faces[next].next[k] >= 0)
-            __builtin_prefetch(&mesh->faces[mesh->faces[next].next[k]]);
-    return next;
+    for (int k = 0; k < 3; ++k)
+        if (face->next[k] >= 0)
+            __builtin_prefetch(&mesh->faces[face->next[k]]);
+}
+
+/* From pair to pair until the contour is back where it starts; `met` counts them. */
+static fmTrace Follow(fmContour *c, fmCrossPair *pair, const fmCrossing *start, int32_t *met)
+{
+    int32_t first = c->pairCount, face[2] = {pair->of[0].index, pair->of[1].index};
+    fmCrossing crossings[2];
+    const fmCrossing *in = start;
+    fmCrossEnter(pair, start);
+    for (int turn = 0;; turn = 1 - turn) {
+        fmCrossing *out = &crossings[turn];
+        ++*met;
+        fmTrace added = AddStep(c, face[0], face[1], in);
+        if (added != FM_TRACE_CLOSED)
+            return added;
+        if (!fmCrossLeave(pair, in, out))
+            return FM_TRACE_TORN;
+        if (SameCrossing(out, start))
+            return FM_TRACE_CLOSED;
+        if (c->untilLong && c->pairCount - first >= FM_LONG_LOOP)
+            return FM_TRACE_LONG;
+        /* over the edge that the way out goes through: it is an edge of one face and lies in the other */
+        int side = out->edgeOfB;
+        face[side] = fmCrossBeyond(pair);
+        if (face[side] < 0)
+            return FM_TRACE_TORN;
+        fmCrossReplace(pair, c->mesh[side], face[side], &c->aInB);
+        ExpectNext(c->mesh[side], pair->of[side].face);
+        in = out;
+    }
 }
 
 fmTrace fmTraceLoop(fmContour *c, int32_t faceA, int32_t faceB)
 {
-    fmCrossing start, in, out;
-    int way = WayIn(c, faceA, faceB, &start);
-    ++fmStats.trianglePairs;
-    if (way <= 0)
-        return way < 0 ? FM_TRACE_APART : FM_TRACE_TORN;
-    int32_t first = c->pairCount, face[2] = {faceA, faceB};
+    fmCrossing start;
     fmCrossPair pair;
+    ExpectNext(c->mesh[0], &c->mesh[0]->faces[faceA]);
+    ExpectNext(c->mesh[1], &c->mesh[1]->faces[faceB]);
     fmCrossBegin(&pair, c->mesh[0], faceA, c->mesh[1], faceB, &c->aInB);
-    for (in = start;; in = out) {
-        fmTrace added = AddStep(c, face[0], face[1], &in);
-        if (added != FM_TRACE_CLOSED)
-            return added;
-        if (!fmCrossLeave(&pair, &in, &out))
-            return FM_TRACE_TORN;
-        if (SameCrossing(&out, &start))
-            break;
-        if (c->untilLong && c->pairCount - first >= FM_LONG_LOOP)
-            return FM_TRACE_LONG;
-        /* over the edge that the way out goes through: it is an edge of one face and lies in the other */
-        int side = out.edgeOfB;
-        face[side] = Beyond(c->mesh[side], face[side], out.edge);
-        if (face[side] < 0)
-            return FM_TRACE_TORN;
-        fmCrossReplace(&pair, side, c->mesh[side], face[side], &c->aInB);
+    int way = WayIn(&pair, &start);
+    if (way <= 0) {
         ++fmStats.trianglePairs;
+        return way < 0 ? FM_TRACE_APART : FM_TRACE_TORN;
     }
+    int32_t first = c->pairCount, met = 0;
+    fmTrace end = Follow(c, &pair, &start, &met);
+    fmStats.trianglePairs += (uint64_t)met; /* once for all: the thread's own are slow to reach */
+    if (end != FM_TRACE_CLOSED)
+        return end;
     FM_ITEMS(fmCutPair, c->pairs)[c->pairCount - 1].event[1] = first;
     int32_t length = c->pairCount - first;
     if (!fmArrayReserve(&c->loops, ((size_t)c->loopCount + 1) * sizeof(fmRange)))
