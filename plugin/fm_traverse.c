@@ -350,7 +350,40 @@ void fmTreeSegments(const fmTree *tree, const fmVec3 (*ends)[2], int count, fmFa
     }
 }
 
-void fmTreeBelow(const fmTree *tree, fmVec3 n, double d, fmFaceSink *sink, void *context)
+/* Faces on their way to the sink: a call for every leaf would cost as much as the leaf. */
+#define BELOW_BATCH 128
+
+typedef struct BelowBatch {
+    int32_t faces[BELOW_BATCH];
+    float reach[BELOW_BATCH];
+    int count;
+    fmBelowSink *sink;
+    void *context;
+} BelowBatch;
+
+static bool FlushBelow(BelowBatch *batch)
+{
+    int count = batch->count;
+    batch->count = 0;
+    return count == 0 || batch->sink(batch->context, batch->faces, batch->reach, count);
+}
+
+/* Adds the marked faces of a leaf; false when the sink has enough. */
+static bool AddBelow(BelowBatch *batch, const fmLeaf8 *leaf, unsigned in, const float reach[FM_LANES])
+{
+    if (batch->count > BELOW_BATCH - FM_LANES && !FlushBelow(batch))
+        return false;
+    int count = batch->count;
+    for (; in != 0; in &= in - 1) {
+        int lane = __builtin_ctz(in);
+        batch->faces[count] = leaf->firstFace + lane;
+        batch->reach[count++] = reach[lane];
+    }
+    batch->count = count;
+    return true;
+}
+
+void fmTreeBelow(const fmTree *tree, fmVec3 n, double d, fmBelowSink *sink, void *context)
 {
     double length = fmLength(n);
     if (!isfinite(length) || !isfinite(d) || !(length > 0))
@@ -362,6 +395,9 @@ void fmTreeBelow(const fmTree *tree, fmVec3 n, double d, fmFaceSink *sink, void 
     d += DOUBLE_SLACK * (tree->size + fabs(d));
     fmPlaneQuery plane = {.length = 1};
     ToFloats(n, plane.normal);
+    BelowBatch batch;
+    batch.count = 0, batch.sink = sink, batch.context = context; /* the rest is filled as needed */
+    float reach[FM_LANES];
     int32_t stack[NODE_STACK];
     stack[0] = 0;
     for (int top = 1; top > 0;) {
@@ -370,7 +406,8 @@ void fmTreeBelow(const fmTree *tree, fmVec3 n, double d, fmFaceSink *sink, void 
         plane.limit = (float)(d - fmDot(n, FromFloats(origin)));
         if (child < 0) {
             const fmLeaf8 *leaf = &tree->leaves[~child];
-            if (!GiveFaces(leaf, kernels->planeLeaf(leaf, &plane), sink, context))
+            unsigned in = kernels->planeLeaf(leaf, &plane, reach);
+            if (!AddBelow(&batch, leaf, in, reach))
                 return;
             continue;
         }
@@ -378,6 +415,7 @@ void fmTreeBelow(const fmTree *tree, fmVec3 n, double d, fmFaceSink *sink, void 
         fmStats.bvTests += (uint64_t)node->count;
         top = PushChildren(tree, node, kernels->planeNode(node, &plane), stack, top);
     }
+    FlushBelow(&batch);
 }
 
 /* ---- inside or outside ---- */
