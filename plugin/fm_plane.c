@@ -161,6 +161,7 @@ static __attribute__((noinline)) int32_t addLow(Query *q, int32_t point, double 
     if (!fmArrayReserve(&q->lows, (size_t)(q->lowCount + 1) * sizeof(Low)))
         return -1;
     fmVec3 p = q->side->mesh->points[point];
+    __builtin_prefetch(&q->side->mesh->pointFirstEdge[point]); /* when it is chosen */
     ((Low *)q->lows.items)[q->lowCount] = (Low){
         .u = fmDot(q->tangent[0], p),
         .v = fmDot(q->tangent[1], p),
@@ -229,6 +230,8 @@ static void takeFacet(Query *q, const fmFacet *facet)
 {
     const int32_t(*sides)[2] = (const int32_t(*)[2])(q->side->mesh->facetSides + facet->firstSide);
     int32_t deepest = -1;
+    for (int i = 0; i < facet->sideCount; ++i) /* where one ends another begins */
+        __builtin_prefetch(&q->side->mesh->points[sides[i][0]]);
     for (int i = 0; i < facet->sideCount; ++i) {
         double fromDepth = depthOf(q, sides[i][0]), toDepth = depthOf(q, sides[i][1]);
         if (!isLow(q, fromDepth) && !isLow(q, toDepth))
@@ -311,6 +314,32 @@ static double deeperThanLows(const Query *q)
     return fmLarger(0, q->greatestDepth + q->equalDepth);
 }
 
+/* Asks for what is about to be read, step by step for all faces together, so that each step waits once. Always
+ * inline, here and below: the compiler takes a function that only asks for one without effect. */
+static inline __attribute__((always_inline)) void fetchFaces(const Query *q)
+{
+    const fmMesh *mesh = q->side->mesh;
+    const int32_t *faces = q->faces.items;
+    for (int step = 0; step < 2; ++step)
+        for (int i = 0, last = -1; i < q->faceCount; ++i) {
+            int32_t facet = mesh->faceFacet[faces[i]];
+            bool flat = facet < mesh->flatCount;
+            if (flat && facet == last)
+                continue; /* the face before stands for it */
+            last = facet;
+            if (step == 0) {
+                __builtin_prefetch(&mesh->faces[faces[i]]);
+                if (flat)
+                    __builtin_prefetch(&mesh->flats[facet]);
+                continue;
+            }
+            for (int k = 0; k < 3; ++k)
+                __builtin_prefetch(&mesh->points[mesh->faces[faces[i]].point[k]]);
+            if (flat)
+                __builtin_prefetch(mesh->facetSides + mesh->flats[facet].firstSide);
+        }
+}
+
 /* Else a face in a facet stands for that. A facet is flat within a tolerance: the deepest point may be inside
  * of it, and is looked for in the end among the faces that reach deep enough. */
 static void takeAllFaces(Query *q)
@@ -320,6 +349,7 @@ static void takeAllFaces(Query *q)
     const float *reaches = q->reaches.items;
     int32_t *faces = q->faces.items, deepest = -1;
     int deepCount = 0;
+    fetchFaces(q);
     for (int i = 0; i < q->faceCount; ++i) {
         int32_t face = faces[i];
         if (mesh->faceFacet[face] >= mesh->flatCount) {
@@ -604,11 +634,37 @@ static void orderChoice(Choice *choice, const Query *q)
     }
 }
 
+/* Asks for all that triangleAt is about to read, step by step for all points together. */
+static inline __attribute__((always_inline)) void fetchRound(const Query *q, const Choice *choice)
+{
+    const fmMesh *mesh = q->side->mesh;
+    const Low *lows = q->lows.items;
+    for (int step = 0; step < 3; ++step)
+        for (int i = 0; i < choice->count; ++i) {
+            const int32_t *first = &mesh->pointFirstEdge[lows[choice->low[i]].point];
+            if (step == 0) {
+                __builtin_prefetch(&mesh->pointEdges[first[0]]);
+                __builtin_prefetch(&mesh->pointEdges[first[1] - 1]);
+                continue;
+            }
+            for (int32_t k = first[0]; k < first[1]; ++k) {
+                const fmEdge *edge = &mesh->edges[mesh->pointEdges[k]];
+                if (step == 1) {
+                    __builtin_prefetch(edge);
+                } else { /* a face that there is none of does no harm */
+                    __builtin_prefetch(&mesh->normals[edge->face[0]]);
+                    __builtin_prefetch(&mesh->normals[edge->face[1]]);
+                }
+            }
+        }
+}
+
 static int writeChoice(const Query *q, Choice *choice, fmVec3 normal, dContactGeom *contacts,
                        int skip)
 {
     const Low *lows = q->lows.items;
     fmVec3 tilted = fmBreakTies(normal, fmSideTwist(q->side).linear);
+    fetchRound(q, choice);
     orderChoice(choice, q);
     for (int i = 0; i < choice->count; ++i) {
         const Low *low = &lows[choice->low[i]];
