@@ -56,42 +56,66 @@ void fmSpmRootBuild(fmSpmRoot *root, const fmVec3 *points, int32_t count)
     fmSpmRootFill(root, &box, supportOfPoints, &all);
 }
 
+/* A direction looked up: the cell of the table it falls into, where in it, and the value there. */
+typedef struct Lookup {
+    int axis;             /* of the cube face: 0 to 2; the table runs along the next two */
+    double sign, major;   /* of the direction's coordinate along it, and its size */
+    double u, v;          /* the direction in the table, in cells */
+    double inU, inV;      /* and in its cell */
+    float low, high;      /* how much the value grows along u, at either end of the cell */
+    double below, above;  /* the values there */
+    double value;
+} Lookup;
+
+#define HALF_CELLS (0.5 * (FM_SPMROOT_SIDE - 1)) /* of the side of a face */
+
+/* Without branches on the direction, which nobody can foretell; two looked up together overlap. */
+static inline __attribute__((always_inline)) Lookup lookUp(const fmSpmRoot *root, fmVec3 d)
+{
+    const double c[5] = {d.x, d.y, d.z, d.x, d.y};
+    fmVec3 m = fmAbs(d);
+    Lookup l;
+    l.axis = !((m.x >= m.y) & (m.x >= m.z)) * (2 - (m.y >= m.z));
+    const int negative = c[l.axis] < 0, most = FM_SPMROOT_SIDE - 2;
+    l.sign = 1 - 2 * negative;
+    l.major = fabs(c[l.axis]);
+    const double scale = 1 / l.major;
+    l.u = (c[l.axis + 1] * scale + 1) * HALF_CELLS;
+    l.v = (c[l.axis + 2] * scale + 1) * HALF_CELLS;
+    int i = (int)l.u, j = (int)l.v;
+    i = i > most ? most : i;
+    j = j > most ? most : j;
+    l.inU = l.u - i;
+    l.inV = l.v - j;
+    const float *low = &root->support[2 * l.axis + negative][j][i], *high = low + FM_SPMROOT_SIDE;
+    l.low = low[1] - low[0];
+    l.high = high[1] - high[0];
+    l.below = low[0] + l.inU * l.low;
+    l.above = high[0] + l.inU * l.high;
+    l.value = l.below + l.inV * (l.above - l.below);
+    return l;
+}
+
+/* Slopes along the two coordinates; the rest of the value belongs to the face's own one. */
+static inline __attribute__((always_inline)) fmVec3 slopeIn(const Lookup *l)
+{
+    static const int8_t next[4] = {1, 2, 0, 1};
+    double du = HALF_CELLS * (l->low + l->inV * (l->high - l->low));
+    double dv = HALF_CELLS * (l->above - l->below);
+    double own = l->value - du * (l->u / HALF_CELLS - 1) - dv * (l->v / HALF_CELLS - 1);
+    double p[3];
+    p[l->axis] = l->sign * own;
+    p[next[l->axis]] = du;
+    p[next[l->axis + 1]] = dv;
+    return fmVec(p[0], p[1], p[2]);
+}
+
 double fmSpmRootSupport(const fmSpmRoot *root, fmVec3 d, fmVec3 *point)
 {
-    fmVec3 m = fmAbs(d);
-    int face;
-    double major, u, v;
-    if (m.x >= m.y && m.x >= m.z) {
-        face = d.x < 0;
-        major = m.x, u = d.y, v = d.z;
-    } else if (m.y >= m.z) {
-        face = 2 + (d.y < 0);
-        major = m.y, u = d.z, v = d.x;
-    } else {
-        face = 4 + (d.z < 0);
-        major = m.z, u = d.x, v = d.y;
-    }
-    const double cells = 0.5 * (FM_SPMROOT_SIDE - 1), scale = 1 / major;
-    u = (u * scale + 1) * cells;
-    v = (v * scale + 1) * cells;
-    int i = (int)u, j = (int)v;
-    i = i > FM_SPMROOT_SIDE - 2 ? FM_SPMROOT_SIDE - 2 : i;
-    j = j > FM_SPMROOT_SIDE - 2 ? FM_SPMROOT_SIDE - 2 : j;
-    u -= i;
-    v -= j;
-    const float *low = &root->support[face][j][i], *high = &root->support[face][j + 1][i];
-    double below = low[0] + u * (low[1] - low[0]), above = high[0] + u * (high[1] - high[0]);
-    double value = below + v * (above - below);
-    if (point) {
-        /* slopes along the two coordinates; the rest of the value belongs to the face's own one */
-        double du = cells * ((low[1] - low[0]) + v * ((high[1] - high[0]) - (low[1] - low[0])));
-        double dv = cells * (above - below);
-        double own = value - du * ((u + i) / cells - 1) - dv * ((v + j) / cells - 1);
-        *point = face < 2   ? fmVec(d.x < 0 ? -own : own, du, dv)
-                 : face < 4 ? fmVec(dv, d.y < 0 ? -own : own, du)
-                            : fmVec(du, dv, d.z < 0 ? -own : own);
-    }
-    return major * value;
+    Lookup l = lookUp(root, d);
+    if (point)
+        *point = slopeIn(&l);
+    return l.major * l.value;
 }
 
 /* What is compared: a against b, or against a box when b is NULL; poses take them to one frame. */
@@ -101,50 +125,54 @@ typedef struct Rivals {
     fmVec3 center, half; /* of the box */
 } Rivals;
 
-/* The support of both sides together along d: negative when d separates them. Its slope is the difference
- * of the two supporting points. */
-static double reachAlong(const Rivals *rivals, fmVec3 d, fmVec3 *slope)
+/* Where a box ends against d. */
+static fmVec3 cornerAgainst(const Rivals *rivals, fmVec3 d)
 {
-    fmVec3 p, q;
-    double along = fmSpmRootSupport(rivals->a, fmUnrotate(&rivals->aPose->r, d), &p);
-    p = fmTransform(rivals->aPose, p);
-    if (rivals->b) {
-        along += fmSpmRootSupport(rivals->b, fmNeg(fmUnrotate(&rivals->bPose->r, d)), &q);
-        q = fmTransform(rivals->bPose, q);
-        along += fmDot(d, fmSub(rivals->aPose->t, rivals->bPose->t));
-    } else {
-        fmVec3 h = rivals->half;
-        q = fmSub(rivals->center,
-                  fmVec(copysign(h.x, d.x), copysign(h.y, d.y), copysign(h.z, d.z)));
-        along += fmDot(d, fmSub(rivals->aPose->t, q));
-    }
-    *slope = fmSub(p, q);
-    return along;
+    fmVec3 h = rivals->half;
+    return fmSub(rivals->center, fmVec(copysign(h.x, d.x), copysign(h.y, d.y), copysign(h.z, d.z)));
 }
 
 /* Supports grow with the length of their direction, so none of these is made unit; the sum of its
  * coordinates stands for the length where more is safe. */
-static bool searchAxis(const Rivals *rivals, double margin, int steps, fmVec3 *axis)
+static inline __attribute__((always_inline)) bool searchAxis(const Rivals *rivals, double margin,
+                                                             int steps, fmVec3 *axis)
 {
-    fmVec3 to = rivals->b ? fmTransform(rivals->bPose, rivals->b->center) : rivals->center;
-    fmVec3 d = fmSub(to, fmTransform(rivals->aPose, rivals->a->center));
-    for (int step = 0; step <= steps; ++step) {
+    const fmPose *aPose = rivals->aPose, *bPose = rivals->bPose;
+    fmVec3 to = rivals->b ? fmTransform(bPose, rivals->b->center) : rivals->center;
+    fmVec3 d = fmSub(to, fmTransform(aPose, rivals->a->center));
+    for (int step = 0;; ++step) {
         double length = fabs(d.x) + fabs(d.y) + fabs(d.z);
-        fmVec3 slope;
         if (!(length > 0))
             return false;
-        if (reachAlong(rivals, d, &slope) < -margin * length) {
+
+        /* the support of both sides together: negative when d separates them */
+        Lookup ofA = lookUp(rivals->a, fmUnrotate(&aPose->r, d)), ofB;
+        double along = ofA.major * ofA.value;
+        if (rivals->b) {
+            ofB = lookUp(rivals->b, fmNeg(fmUnrotate(&bPose->r, d)));
+            along += ofB.major * ofB.value;
+            along += fmDot(d, fmSub(aPose->t, bPose->t));
+        } else {
+            along += fmDot(d, fmSub(aPose->t, cornerAgainst(rivals, d)));
+        }
+        if (along < -margin * length) {
             if (axis)
                 *axis = fmNormalize(d);
             return true;
         }
-        /* mirror d at the plane across the difference of the supporting points (Chung and Wang) */
+        if (step == steps)
+            return false;
+
+        /* mirror d at the plane across the difference of the supporting points, which is the slope of that
+         * sum (Chung and Wang) */
+        fmVec3 p = fmTransform(aPose, slopeIn(&ofA));
+        fmVec3 q = rivals->b ? fmTransform(bPose, slopeIn(&ofB)) : cornerAgainst(rivals, d);
+        fmVec3 slope = fmSub(p, q);
         double slopeSq = fmLengthSq(slope);
         if (!(slopeSq > 0))
             return false;
         d = fmAddScaled(d, slope, -2 * fmDot(slope, d) / slopeSq);
     }
-    return false;
 }
 
 bool fmSpmRootsApart(const fmSpmRoot *a, const fmPose *aPose, const fmSpmRoot *b,
