@@ -1,5 +1,7 @@
 #include "fm_spmroot.h"
 
+#include "fm_simd.h"
+
 /* Support values are sums of three products in double, rounded to float; the weights of a lookup are off by less
  * than that. Guarded by test_spm: "the root table is a bound". */
 #define FM_SUPPORT_ROUND (16 * FLT_EPSILON)
@@ -56,66 +58,112 @@ void fmSpmRootBuild(fmSpmRoot *root, const fmVec3 *points, int32_t count)
     fmSpmRootFill(root, &box, supportOfPoints, &all);
 }
 
-/* A direction looked up: the cell of the table it falls into, where in it, and the value there. */
+/* One number of either side. */
+typedef fmDouble2 Two;
+
+typedef struct Two3 {
+    Two x, y, z;
+} Two3;
+
+/* Where a direction meets the cube. */
+typedef struct Place {
+    int axis;           /* 0 to 2: that of the face; the table runs along the next two */
+    int negative;       /* its far face, along this axis */
+    double along, u, v; /* the direction's coordinates in this order */
+} Place;
+
+/* Without branches on the direction, which nobody can foretell. */
+static inline __attribute__((always_inline)) Place placeOf(double x, double y, double z)
+{
+    const double c[5] = {x, y, z, x, y}, size[3] = {fabs(x), fabs(y), fabs(z)};
+    int axis = !((size[0] >= size[1]) & (size[0] >= size[2])) * (2 - (size[1] >= size[2]));
+    return (Place){axis, c[axis] < 0, c[axis], c[axis + 1], c[axis + 2]};
+}
+
+/* The cell of the table round a place: how much the value grows along u at its low and high end, and the values
+ * there. */
+typedef struct Cell {
+    float slope[2];
+    double below, above;
+    double inV; /* from low to high: 0 to 1 */
+} Cell;
+
+static inline __attribute__((always_inline)) Cell cellAt(const fmSpmRoot *root, const Place *place,
+                                                         double u, double v)
+{
+    const int most = FM_SPMROOT_SIDE - 2;
+    int i = (int)u, j = (int)v;
+    i = i > most ? most : i;
+    j = j > most ? most : j;
+    const float *low = &root->support[2 * place->axis + place->negative][j][i],
+                *high = low + FM_SPMROOT_SIDE;
+    const float slope[2] = {low[1] - low[0], high[1] - high[0]};
+    return (Cell){{slope[0], slope[1]}, low[0] + (u - i) * slope[0], high[0] + (u - i) * slope[1], v - j};
+}
+
+/* Two directions looked up together, each in its own table. */
 typedef struct Lookup {
-    int axis;             /* of the cube face: 0 to 2; the table runs along the next two */
-    double sign, major;   /* of the direction's coordinate along it, and its size */
-    double u, v;          /* the direction in the table, in cells */
-    double inU, inV;      /* and in its cell */
-    float low, high;      /* how much the value grows along u, at either end of the cell */
-    double below, above;  /* the values there */
-    double value;
+    Place place[2];
+    Cell cell[2];
+    Two sign, major;   /* of the coordinate along the axis, and its size */
+    Two u, v, inV;     /* in cells from the corner of the face, and in the cell */
+    Two across, value; /* how much the value grows along v; the value itself */
 } Lookup;
 
 #define HALF_CELLS (0.5 * (FM_SPMROOT_SIDE - 1)) /* of the side of a face */
 
-/* Without branches on the direction, which nobody can foretell; two looked up together overlap. */
-static inline __attribute__((always_inline)) Lookup lookUp(const fmSpmRoot *root, fmVec3 d)
+static inline __attribute__((always_inline)) Lookup lookUp(const fmSpmRoot *const root[2], Two3 d)
 {
-    const double c[5] = {d.x, d.y, d.z, d.x, d.y};
-    fmVec3 m = fmAbs(d);
-    Lookup l;
-    l.axis = !((m.x >= m.y) & (m.x >= m.z)) * (2 - (m.y >= m.z));
-    const int negative = c[l.axis] < 0, most = FM_SPMROOT_SIDE - 2;
-    l.sign = 1 - 2 * negative;
-    l.major = fabs(c[l.axis]);
-    const double scale = 1 / l.major;
-    l.u = (c[l.axis + 1] * scale + 1) * HALF_CELLS;
-    l.v = (c[l.axis + 2] * scale + 1) * HALF_CELLS;
-    int i = (int)l.u, j = (int)l.v;
-    i = i > most ? most : i;
-    j = j > most ? most : j;
-    l.inU = l.u - i;
-    l.inV = l.v - j;
-    const float *low = &root->support[2 * l.axis + negative][j][i], *high = low + FM_SPMROOT_SIDE;
-    l.low = low[1] - low[0];
-    l.high = high[1] - high[0];
-    l.below = low[0] + l.inU * l.low;
-    l.above = high[0] + l.inU * l.high;
-    l.value = l.below + l.inV * (l.above - l.below);
+    Lookup l = {.place = {placeOf(d.x[0], d.y[0], d.z[0]), placeOf(d.x[1], d.y[1], d.z[1])}};
+    const Place *a = &l.place[0], *b = &l.place[1];
+    l.sign = (Two){1 - 2 * a->negative, 1 - 2 * b->negative};
+    l.major = (Two){a->along, b->along} * l.sign;
+    const Two scale = 1 / l.major;
+    l.u = ((Two){a->u, b->u} * scale + 1) * HALF_CELLS;
+    l.v = ((Two){a->v, b->v} * scale + 1) * HALF_CELLS;
+    l.cell[0] = cellAt(root[0], a, l.u[0], l.v[0]);
+    l.cell[1] = cellAt(root[1], b, l.u[1], l.v[1]);
+    Two below = {l.cell[0].below, l.cell[1].below};
+    l.across = (Two){l.cell[0].above, l.cell[1].above} - below;
+    l.inV = (Two){l.cell[0].inV, l.cell[1].inV};
+    l.value = below + l.inV * l.across;
     return l;
 }
 
-/* Slopes along the two coordinates; the rest of the value belongs to the face's own one. */
-static inline __attribute__((always_inline)) fmVec3 slopeIn(const Lookup *l)
+/* A vector from its coordinates in the order of a place. */
+static inline __attribute__((always_inline)) fmVec3 inOrder(const Place *place, double own, double du,
+                                                            double dv)
 {
     static const int8_t next[4] = {1, 2, 0, 1};
-    double du = HALF_CELLS * (l->low + l->inV * (l->high - l->low));
-    double dv = HALF_CELLS * (l->above - l->below);
-    double own = l->value - du * (l->u / HALF_CELLS - 1) - dv * (l->v / HALF_CELLS - 1);
     double p[3];
-    p[l->axis] = l->sign * own;
-    p[next[l->axis]] = du;
-    p[next[l->axis + 1]] = dv;
+    p[place->axis] = own;
+    p[next[place->axis]] = du;
+    p[next[place->axis + 1]] = dv;
     return fmVec(p[0], p[1], p[2]);
+}
+
+/* Slopes along the two coordinates; the rest of the value belongs to the face's own one. */
+static inline __attribute__((always_inline)) Two3 slopesIn(const Lookup *l)
+{
+    const float *a = l->cell[0].slope, *b = l->cell[1].slope;
+    Two du = HALF_CELLS * ((Two){a[0], b[0]} + l->inV * (Two){a[1] - a[0], b[1] - b[0]});
+    Two dv = HALF_CELLS * l->across;
+    Two own = l->value - du * (l->u / HALF_CELLS - 1) - dv * (l->v / HALF_CELLS - 1);
+    own = l->sign * own;
+    fmVec3 p = inOrder(&l->place[0], own[0], du[0], dv[0]),
+           q = inOrder(&l->place[1], own[1], du[1], dv[1]);
+    return (Two3){{p.x, q.x}, {p.y, q.y}, {p.z, q.z}};
 }
 
 double fmSpmRootSupport(const fmSpmRoot *root, fmVec3 d, fmVec3 *point)
 {
-    Lookup l = lookUp(root, d);
-    if (point)
-        *point = slopeIn(&l);
-    return l.major * l.value;
+    const fmSpmRoot *const both[2] = {root, root};
+    Lookup l = lookUp(both, (Two3){{d.x, d.x}, {d.y, d.y}, {d.z, d.z}});
+    if (point) {
+        Two3 p = slopesIn(&l);
+        *point = fmVec(p.x[0], p.y[0], p.z[0]);
+    }
+    return l.major[0] * l.value[0];
 }
 
 /* What is compared: a against b, or against a box when b is NULL; poses take them to one frame. */
@@ -133,24 +181,34 @@ static fmVec3 cornerAgainst(const Rivals *rivals, fmVec3 d)
 }
 
 /* Supports grow with the length of their direction, so none of these is made unit; the sum of its
- * coordinates stands for the length where more is safe. */
+ * coordinates stands for the length where more is safe. Against a box the second of two numbers is no one's. */
 static inline __attribute__((always_inline)) bool searchAxis(const Rivals *rivals, double margin,
                                                              int steps, fmVec3 *axis)
 {
-    const fmPose *aPose = rivals->aPose, *bPose = rivals->bPose;
+    const fmPose *aPose = rivals->aPose, *bPose = rivals->b ? rivals->bPose : aPose;
+    const fmSpmRoot *const roots[2] = {rivals->a, rivals->b ? rivals->b : rivals->a};
     fmVec3 to = rivals->b ? fmTransform(bPose, rivals->b->center) : rivals->center;
     fmVec3 d = fmSub(to, fmTransform(aPose, rivals->a->center));
+    /* b is asked the other way: its rotation is taken negative */
+    Two3 turn[3];
+    for (int i = 0; i < 3; ++i) {
+        fmVec3 p = aPose->r.row[i], q = bPose->r.row[i];
+        turn[i] = (Two3){{p.x, -q.x}, {p.y, -q.y}, {p.z, -q.z}};
+    }
     for (int step = 0;; ++step) {
         double length = fabs(d.x) + fabs(d.y) + fabs(d.z);
         if (!(length > 0))
             return false;
 
         /* the support of both sides together: negative when d separates them */
-        Lookup ofA = lookUp(rivals->a, fmUnrotate(&aPose->r, d)), ofB;
-        double along = ofA.major * ofA.value;
+        Two3 local = {turn[0].x * d.x + (turn[1].x * d.y + turn[2].x * d.z),
+                      turn[0].y * d.x + (turn[1].y * d.y + turn[2].y * d.z),
+                      turn[0].z * d.x + (turn[1].z * d.y + turn[2].z * d.z)};
+        Lookup l = lookUp(roots, local);
+        Two support = l.major * l.value;
+        double along = support[0];
         if (rivals->b) {
-            ofB = lookUp(rivals->b, fmNeg(fmUnrotate(&bPose->r, d)));
-            along += ofB.major * ofB.value;
+            along += support[1];
             along += fmDot(d, fmSub(aPose->t, bPose->t));
         } else {
             along += fmDot(d, fmSub(aPose->t, cornerAgainst(rivals, d)));
@@ -165,8 +223,12 @@ static inline __attribute__((always_inline)) bool searchAxis(const Rivals *rival
 
         /* mirror d at the plane across the difference of the supporting points, which is the slope of that
          * sum (Chung and Wang) */
-        fmVec3 p = fmTransform(aPose, slopeIn(&ofA));
-        fmVec3 q = rivals->b ? fmTransform(bPose, slopeIn(&ofB)) : cornerAgainst(rivals, d);
+        Two3 s = slopesIn(&l);
+        Two x = turn[0].x * s.x + turn[0].y * s.y + turn[0].z * s.z,
+            y = turn[1].x * s.x + turn[1].y * s.y + turn[1].z * s.z,
+            z = turn[2].x * s.x + turn[2].y * s.y + turn[2].z * s.z;
+        fmVec3 p = fmAdd(fmVec(x[0], y[0], z[0]), aPose->t);
+        fmVec3 q = rivals->b ? fmSub(bPose->t, fmVec(x[1], y[1], z[1])) : cornerAgainst(rivals, d);
         fmVec3 slope = fmSub(p, q);
         double slopeSq = fmLengthSq(slope);
         if (!(slopeSq > 0))
