@@ -175,7 +175,7 @@ static __attribute__((noinline)) int32_t addLow(Query *q, int32_t point, double 
     return q->lowCount - 1;
 }
 
-/* The entry of a point of that depth, made when it is new; -1 when it is above the margin or memory is out. */
+/* The entry of a point of that depth, made when it is new; -1 when above the margin or memory is out. */
 static int32_t lowOf(Query *q, int32_t point, double depth)
 {
     if (!isLow(q, depth))
@@ -261,7 +261,8 @@ static bool reserveRoom(Query *q)
 {
     const fmMesh *mesh = q->side->mesh;
     size_t known = q->slots.capacity;
-    if (!fmArrayReserve(&q->work, (size_t)q->faceCount * sizeof(int32_t)) ||
+    /* the facets that were seen, and behind them the heads */
+    if (!fmArrayReserve(&q->work, 2 * (size_t)q->faceCount * sizeof(int32_t)) ||
         !fmArrayReserve(&q->slots, (size_t)(mesh->pointCount + mesh->facetCount) * sizeof(int32_t)))
         return false;
     if (q->slots.capacity > known)
@@ -280,20 +281,21 @@ static void clearSlots(Query *q)
         slots[q->side->mesh->pointCount + seen[i]] = 0;
 }
 
-/* The facet of a face, the first time that one of its faces is low. */
-static void seeFacet(Query *q, int32_t face)
+/* The facet of faces[i] and those after it that have the same, when one of them is low, the first time. */
+static void seeFacet(Query *q, int i)
 {
     const fmMesh *mesh = q->side->mesh;
-    int32_t facet = mesh->faceFacet[face], *seen = (int32_t *)q->slots.items + mesh->pointCount + facet;
-    double depth;
-    if (*seen != 0)
-        return;
-    deepestCorner(q, face, &depth);
-    if (!isLow(q, depth))
-        return;
-    *seen = 1;
-    ((int32_t *)q->work.items)[q->seenCount++] = facet;
-    takeFacet(q, &mesh->flats[facet]);
+    const int32_t *faces = q->faces.items, facet = mesh->faceFacet[faces[i]];
+    int32_t *seen = (int32_t *)q->slots.items + mesh->pointCount + facet;
+    for (; *seen == 0 && i < q->faceCount && mesh->faceFacet[faces[i]] == facet; ++i) {
+        double depth;
+        deepestCorner(q, faces[i], &depth);
+        if (!isLow(q, depth))
+            continue;
+        *seen = 1;
+        ((int32_t *)q->work.items)[q->seenCount++] = facet;
+        takeFacet(q, &mesh->flats[facet]);
+    }
 }
 
 /* Where the user has a say in it every face stands for itself: its neighbours may be turned away. */
@@ -308,60 +310,45 @@ static void takeAskedFaces(Query *q)
     }
 }
 
-/* A depth that no low has, not even about. */
-static double deeperThanLows(const Query *q)
-{
-    return fmLarger(0, q->greatestDepth + q->equalDepth);
-}
-
-/* Asks for what is about to be read, step by step for all faces together, so that each step waits once. Always
- * inline, here and below: the compiler takes a function that only asks for one without effect. */
-static inline __attribute__((always_inline)) void fetchFaces(const Query *q)
+/* Which faces stand for themselves or begin a run of one facet, as places in the list, into `heads`; returns
+ * their number. What is about to be read of them is asked for step by step for all together, so that each
+ * step waits once. */
+static int gatherHeads(const Query *q, int32_t *heads)
 {
     const fmMesh *mesh = q->side->mesh;
     const int32_t *faces = q->faces.items;
-    for (int step = 0; step < 2; ++step)
-        for (int i = 0, last = -1; i < q->faceCount; ++i) {
-            int32_t facet = mesh->faceFacet[faces[i]];
-            bool flat = facet < mesh->flatCount;
-            if (flat && facet == last)
-                continue; /* the face before stands for it */
-            last = facet;
-            if (step == 0) {
-                __builtin_prefetch(&mesh->faces[faces[i]]);
-                if (flat)
-                    __builtin_prefetch(&mesh->flats[facet]);
-                continue;
-            }
-            for (int k = 0; k < 3; ++k)
-                __builtin_prefetch(&mesh->points[mesh->faces[faces[i]].point[k]]);
-            if (flat)
-                __builtin_prefetch(mesh->facetSides + mesh->flats[facet].firstSide);
-        }
+    int count = 0;
+    for (int i = 0, last = -1; i < q->faceCount; ++i) {
+        int32_t facet = mesh->faceFacet[faces[i]];
+        if (facet == last)
+            continue;
+        last = facet;
+        heads[count++] = i;
+        __builtin_prefetch(&mesh->faces[faces[i]]);
+        if (facet < mesh->flatCount)
+            __builtin_prefetch(&mesh->flats[facet]);
+    }
+    for (int i = 0; i < count; ++i) {
+        int32_t face = faces[heads[i]], facet = mesh->faceFacet[face];
+        for (int k = 0; k < 3; ++k)
+            __builtin_prefetch(&mesh->points[mesh->faces[face].point[k]]);
+        if (facet < mesh->flatCount)
+            __builtin_prefetch(mesh->facetSides + mesh->flats[facet].firstSide);
+    }
+    return count;
 }
 
-/* Else a face in a facet stands for that. A facet is flat within a tolerance: the deepest point may be inside
- * of it, and is looked for in the end among the faces that reach deep enough. */
-static void takeAllFaces(Query *q)
+/* A facet is flat within a tolerance: the deepest point may be inside of it. */
+static void takeDeepest(Query *q)
 {
-    const fmMesh *mesh = q->side->mesh;
-    const double length = fmLength(q->n);
+    const int32_t *faces = q->faces.items;
     const float *reaches = q->reaches.items;
-    int32_t *faces = q->faces.items, deepest = -1;
-    int deepCount = 0;
-    fetchFaces(q);
+    const double length = fmLength(q->n);
+    double most = fmLarger(0, q->greatestDepth + q->equalDepth);
+    int32_t deepest = -1;
     for (int i = 0; i < q->faceCount; ++i) {
-        int32_t face = faces[i];
-        if (mesh->faceFacet[face] >= mesh->flatCount) {
-            takeFace(q, face);
+        if (reaches[i] * length - q->margin <= most)
             continue;
-        }
-        seeFacet(q, face);
-        if (!(reaches[i] * length - q->margin <= deeperThanLows(q)))
-            faces[deepCount++] = face; /* nobody needs those before it any more */
-    }
-    double most = deeperThanLows(q);
-    for (int i = 0; i < deepCount; ++i) {
         double depth;
         int32_t corner = deepestCorner(q, faces[i], &depth);
         if (depth > most) {
@@ -371,6 +358,23 @@ static void takeAllFaces(Query *q)
     }
     if (deepest >= 0)
         lowOf(q, deepest, most);
+}
+
+/* Else a face in a facet stands for that. */
+static void takeAllFaces(Query *q)
+{
+    const fmMesh *mesh = q->side->mesh;
+    const int32_t *faces = q->faces.items;
+    int32_t *heads = (int32_t *)q->work.items + q->faceCount;
+    int count = gatherHeads(q, heads);
+    for (int i = 0; i < count; ++i) {
+        int32_t face = faces[heads[i]];
+        if (mesh->faceFacet[face] < mesh->flatCount)
+            seeFacet(q, heads[i]);
+        else
+            takeFace(q, face);
+    }
+    takeDeepest(q);
 }
 
 /* The points that may carry, with the parts they form. */
@@ -457,7 +461,7 @@ static void updateBorder(Choice *choice, const Low *lows)
     }
 }
 
-/* How far a point lies outside the hull of those chosen, two or more; never more than its distance from it. */
+/* How far a point lies outside the hull of those chosen, two or more; never more than its distance. */
 static double outside(const Choice *choice, const Low *low)
 {
     double farthest = 0;
@@ -634,7 +638,8 @@ static void orderChoice(Choice *choice, const Query *q)
     }
 }
 
-/* Asks for all that triangleAt is about to read, step by step for all points together. */
+/* Asks for all that triangleAt is about to read, step by step for all points together. Always inline: the
+ * compiler takes a function that only asks for one without effect. */
 static inline __attribute__((always_inline)) void fetchRound(const Query *q, const Choice *choice)
 {
     const fmMesh *mesh = q->side->mesh;

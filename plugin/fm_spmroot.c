@@ -80,8 +80,8 @@ static inline __attribute__((always_inline)) Place placeOf(double x, double y, d
     return (Place){axis, c[axis] < 0, c[axis], c[axis + 1], c[axis + 2]};
 }
 
-/* The cell of the table round a place: how much the value grows along u at its low and high end, and the values
- * there. */
+/* The cell of the table round a place: how much the value grows along u at its low and high end, and the
+ * values there. */
 typedef struct Cell {
     float slope[2];
     double below, above;
@@ -181,7 +181,7 @@ static fmVec3 cornerAgainst(const Rivals *rivals, fmVec3 d)
 }
 
 /* Supports grow with the length of their direction, so none of these is made unit; the sum of its
- * coordinates stands for the length where more is safe. Against a box the second of two numbers is no one's. */
+ * coordinates stands for the length where more is safe. Against a box the second number is nobody's. */
 static inline __attribute__((always_inline)) bool searchAxis(const Rivals *rivals, double margin,
                                                              int steps, fmVec3 *axis)
 {
