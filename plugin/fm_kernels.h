@@ -119,7 +119,9 @@ typedef struct fmKernels {
                             float near[FM_LANES]);
     unsigned (*segmentLeaf)(const fmLeaf8 *leaf, const fmSegmentQuery *segment);
     unsigned (*planeNode)(const fmNode8 *node, const fmPlaneQuery *plane);
-    unsigned (*planeLeaf)(const fmLeaf8 *leaf, const fmPlaneQuery *plane);
+    /* reach[i]: not less than the distance by which a corner of lane i lies below the plane; not a
+     * number when out of a float's range */
+    unsigned (*planeLeaf)(const fmLeaf8 *leaf, const fmPlaneQuery *plane, float reach[FM_LANES]);
     /* distanceSq[i]: not above the squared distance of the point from lane i's box; not a number when
      * out of a float's range */
     void (*pointNode)(const fmNode8 *node, const fmPointQuery *point, float distanceSq[FM_LANES]);

@@ -570,7 +570,7 @@ static unsigned PlaneNode(const fmNode8 *node, const fmPlaneQuery *plane)
     return in & ((1u << node->count) - 1);
 }
 
-INLINE unsigned PlaneLeafGroup(const fmLeaf8 *leaf, const fmPlaneQuery *plane, int g)
+INLINE unsigned PlaneLeafGroup(const fmLeaf8 *leaf, const fmPlaneQuery *plane, int g, float *reach)
 {
     W q[3], s[3];
     for (int k = 0; k < 3; ++k) {
@@ -578,15 +578,17 @@ INLINE unsigned PlaneLeafGroup(const fmLeaf8 *leaf, const fmPlaneQuery *plane, i
         s[k] = DotOne(plane->normal, q);
     }
     float slack = FM_CORNER_SLACK * (leaf->radius * plane->length + fabsf(plane->limit)) + FLT_MIN;
-    M out = Min3(s[0], s[1], s[2]) > Splat(plane->limit + slack);
+    W lowest = Min3(s[0], s[1], s[2]), limit = Splat(plane->limit + slack);
+    STORE(reach, limit - lowest);
+    M out = lowest > limit;
     return ~BITS(out) & GROUP_BITS;
 }
 
-static unsigned PlaneLeaf(const fmLeaf8 *leaf, const fmPlaneQuery *plane)
+static unsigned PlaneLeaf(const fmLeaf8 *leaf, const fmPlaneQuery *plane, float reach[FM_LANES])
 {
     unsigned in = 0;
     for (int g = 0; g < leaf->count; g += FM_WIDTH)
-        in |= PlaneLeafGroup(leaf, plane, g) << g;
+        in |= PlaneLeafGroup(leaf, plane, g, reach + g) << g;
     return in & ((1u << leaf->count) - 1);
 }
 

@@ -50,19 +50,22 @@ typedef struct Query {
     double margin, equalDepth; /* of FLAT_MARGIN, EQUAL_DEPTH */
     fmVec3 tangent[2];
     bool firstIsEnough;
-    fmArray faces; /* int32_t: may reach below the plane */
+    fmArray faces;   /* int32_t: may reach below the plane */
+    fmArray reaches; /* float: how far, at most, below the plane raised by the margin; as fmTreeBelow says */
     fmArray slots; /* int32_t per point: 1 + its index in lows, 0 for none; behind them per facet: 1
                       when it was seen. All 0 between calls */
     fmArray lows;  /* Low */
     fmArray work;  /* int32_t */
-    int faceCount, lowCount;
+    int faceCount, lowCount, seenCount;
+    double greatestDepth; /* of the lows */
 } Query;
 
-static _Thread_local fmArray keptFaces, keptSlots, keptLows, keptWork;
+static _Thread_local fmArray keptFaces, keptReaches, keptSlots, keptLows, keptWork;
 
 void fmPlaneReleaseScratch(void)
 {
     fmArrayFree(&keptFaces);
+    fmArrayFree(&keptReaches);
     fmArrayFree(&keptSlots);
     fmArrayFree(&keptLows);
     fmArrayFree(&keptWork);
@@ -85,19 +88,23 @@ static int32_t deepestCorner(const Query *q, int32_t face, double *depth)
     return corner[c];
 }
 
-static bool takeFaces(void *context, const int32_t *faces, int count)
+static bool takeFaces(void *context, const int32_t *faces, const float *reach, int count)
 {
     Query *q = context;
-    if (!fmArrayReserve(&q->faces, (size_t)(q->faceCount + count) * sizeof(int32_t)))
+    size_t all = (size_t)(q->faceCount + count);
+    if (!fmArrayReserve(&q->faces, all * sizeof *faces) ||
+        !fmArrayReserve(&q->reaches, all * sizeof *reach))
         return false;
     int32_t *taken = q->faces.items;
     memcpy(taken + q->faceCount, faces, (size_t)count * sizeof *faces);
+    memcpy((float *)q->reaches.items + q->faceCount, reach, (size_t)count * sizeof *reach);
     q->faceCount += count;
     for (int i = 0; i < count && q->firstIsEnough; ++i) {
         double depth;
         deepestCorner(q, faces[i], &depth);
         if (depth >= 0) {
             taken[0] = faces[i];
+            *(float *)q->reaches.items = reach[i];
             q->faceCount = 1;
             return false;
         }
@@ -111,14 +118,18 @@ static void reportFaces(Query *q)
     if (!fmSideWantsFaces(q->side))
         return;
     int32_t *faces = q->faces.items;
+    float *reaches = q->reaches.items;
     int below = 0;
     for (int i = 0; i < q->faceCount; ++i) {
         double depth;
         deepestCorner(q, faces[i], &depth);
         if (depth >= 0) { /* to the front; the others stay, for the margin */
             int32_t face = faces[i];
+            float reach = reaches[i];
             faces[i] = faces[below];
-            faces[below++] = face;
+            reaches[i] = reaches[below];
+            faces[below] = face;
+            reaches[below++] = reach;
         }
     }
     fmSideReportFaces(q->side, faces, below);
@@ -139,27 +150,38 @@ static void join(Low *lows, int32_t a, int32_t b)
         lows[rootOf(lows, a)].parent = rootOf(lows, b);
 }
 
-/* The entry of a point, made when it is new; -1 when it is above the margin or memory is out. */
-static int32_t lowOf(Query *q, int32_t point)
+static bool isLow(const Query *q, double depth)
 {
-    int32_t *slot = (int32_t *)q->slots.items + point;
-    if (*slot == 0) {
-        double depth = depthOf(q, point);
-        if (!(depth >= -q->margin) ||
-            !fmArrayReserve(&q->lows, (size_t)(q->lowCount + 1) * sizeof(Low)))
-            return -1;
-        fmVec3 p = q->side->mesh->points[point];
-        ((Low *)q->lows.items)[q->lowCount] = (Low){
-            .u = fmDot(q->tangent[0], p),
-            .v = fmDot(q->tangent[1], p),
-            .depth = depth,
-            .point = point,
-            .parent = q->lowCount,
-            .carries = depth >= 0,
-        };
-        *slot = ++q->lowCount;
-    }
-    return *slot - 1;
+    return depth >= -q->margin;
+}
+
+/* Makes the entry of a point that is low; -1 when memory is out. */
+static __attribute__((noinline)) int32_t addLow(Query *q, int32_t point, double depth)
+{
+    if (!fmArrayReserve(&q->lows, (size_t)(q->lowCount + 1) * sizeof(Low)))
+        return -1;
+    fmVec3 p = q->side->mesh->points[point];
+    __builtin_prefetch(&q->side->mesh->pointFirstEdge[point]); /* when it is chosen */
+    ((Low *)q->lows.items)[q->lowCount] = (Low){
+        .u = fmDot(q->tangent[0], p),
+        .v = fmDot(q->tangent[1], p),
+        .depth = depth,
+        .point = point,
+        .parent = q->lowCount,
+        .carries = depth >= 0,
+    };
+    ((int32_t *)q->slots.items)[point] = ++q->lowCount;
+    q->greatestDepth = fmLarger(depth, q->greatestDepth);
+    return q->lowCount - 1;
+}
+
+/* The entry of a point of that depth, made when it is new; -1 when above the margin or memory is out. */
+static int32_t lowOf(Query *q, int32_t point, double depth)
+{
+    if (!isLow(q, depth))
+        return -1;
+    int32_t known = ((const int32_t *)q->slots.items)[point];
+    return known > 0 ? known - 1 : addLow(q, point, depth);
 }
 
 static double distanceSq(const Low *a, const Low *b)
@@ -167,56 +189,81 @@ static double distanceSq(const Low *a, const Low *b)
     return (a->u - b->u) * (a->u - b->u) + (a->v - b->v) * (a->v - b->v);
 }
 
-/* The corners of one outline: a facet's, since the points within a flat part carry nothing that its
- * corners do not, or a face's. A side with both ends low joins them; so does all of a part that
- * lies on the plane, and then its corners in the margin carry too. */
-static void takeOutline(Query *q, const int32_t (*sides)[2], int count, double facing)
+/* Of a part whose deepest low is known: does it lie on the plane? */
+static bool liesFlat(const Query *q, fmVec3 normal)
 {
+    return -fmDot(normal, q->n) >= FLAT_COS;
+}
+
+static bool isWide(const Query *q, const Low *a, const Low *b)
+{
+    double width = FLAT_WIDTH * q->side->mesh->size;
+    return distanceSq(a, b) >= width * width;
+}
+
+/* The corners of one face. A side with both ends low joins them. When the face lies on the plane its
+ * corners in the margin carry too; a fine mesh has none that is so wide, and its normal is not asked for. */
+static void takeFace(Query *q, int32_t face)
+{
+    const int32_t *point = q->side->mesh->faces[face].point;
+    int32_t low[3], deepest = -1;
+    for (int i = 0; i < 3; ++i)
+        low[i] = lowOf(q, point[i], depthOf(q, point[i]));
+    Low *lows = q->lows.items;
+    for (int i = 0; i < 3; ++i) {
+        int32_t from = low[i], to = low[i < 2 ? i + 1 : 0];
+        if (from >= 0 && to >= 0)
+            join(lows, from, to);
+        if (from >= 0 && (deepest < 0 || lows[from].depth > lows[deepest].depth))
+            deepest = from;
+    }
+    if (deepest < 0 || lows[deepest].depth < 0)
+        return;
+    for (int i = 0; i < 3; ++i)
+        if (low[i] >= 0 && !lows[low[i]].carries && isWide(q, &lows[low[i]], &lows[deepest]))
+            lows[low[i]].carries = liesFlat(q, q->side->mesh->normals[face]);
+}
+
+/* The same for the outline of a facet, since the points within a flat part carry nothing that its corners
+ * do not. All of a part that lies on the plane is joined. Few sides of most are low. */
+static void takeFacet(Query *q, const fmFacet *facet)
+{
+    const int32_t(*sides)[2] = (const int32_t(*)[2])(q->side->mesh->facetSides + facet->firstSide);
     int32_t deepest = -1;
-    for (int i = 0; i < count; ++i) {
-        int32_t from = lowOf(q, sides[i][0]), to = lowOf(q, sides[i][1]);
+    for (int i = 0; i < facet->sideCount; ++i) /* where one ends another begins */
+        __builtin_prefetch(&q->side->mesh->points[sides[i][0]]);
+    for (int i = 0; i < facet->sideCount; ++i) {
+        double fromDepth = depthOf(q, sides[i][0]), toDepth = depthOf(q, sides[i][1]);
+        if (!isLow(q, fromDepth) && !isLow(q, toDepth))
+            continue;
+        int32_t from = lowOf(q, sides[i][0], fromDepth), to = lowOf(q, sides[i][1], toDepth);
         const Low *lows = q->lows.items;
         if (from >= 0 && to >= 0)
             join(q->lows.items, from, to);
         if (from >= 0 && (deepest < 0 || lows[from].depth > lows[deepest].depth))
             deepest = from;
     }
-    if (facing < FLAT_COS || deepest < 0 || ((Low *)q->lows.items)[deepest].depth < 0)
+    Low *lows = q->lows.items;
+    if (deepest < 0 || lows[deepest].depth < 0 || !liesFlat(q, facet->normal))
         return;
-    double width = FLAT_WIDTH * q->side->mesh->size;
-    for (int i = 0; i < count; ++i) {
-        int32_t from = lowOf(q, sides[i][0]);
-        Low *lows = q->lows.items;
+    const int32_t *slots = q->slots.items;
+    for (int i = 0; i < facet->sideCount; ++i) {
+        int32_t from = slots[sides[i][0]] - 1;
         if (from < 0)
             continue;
         join(lows, from, deepest);
-        if (distanceSq(&lows[from], &lows[deepest]) >= width * width)
+        if (isWide(q, &lows[from], &lows[deepest]))
             lows[from].carries = true;
     }
 }
 
-static void takeFace(Query *q, int32_t face)
-{
-    const fmMesh *mesh = q->side->mesh;
-    const int32_t *p = mesh->faces[face].point;
-    bool alone = mesh->faceFacet[face] >= mesh->flatCount;
-    int32_t *seen = (int32_t *)q->slots.items + mesh->pointCount + mesh->faceFacet[face];
-    if (alone || q->side->state->callback) { /* its neighbours may be turned away */
-        const int32_t sides[3][2] = {{p[0], p[1]}, {p[1], p[2]}, {p[2], p[0]}};
-        takeOutline(q, sides, 3, -fmDot(mesh->normals[face], q->n));
-    } else if (*seen == 0) {
-        const fmFacet *facet = &mesh->flats[mesh->faceFacet[face]];
-        *seen = 1;
-        takeOutline(q, (const int32_t(*)[2])(mesh->facetSides + facet->firstSide), facet->sideCount,
-                    -fmDot(facet->normal, q->n));
-    }
-}
-
-static bool reserveSlots(Query *q)
+static bool reserveRoom(Query *q)
 {
     const fmMesh *mesh = q->side->mesh;
     size_t known = q->slots.capacity;
-    if (!fmArrayReserve(&q->slots, (size_t)(mesh->pointCount + mesh->facetCount) * sizeof(int32_t)))
+    /* the facets that were seen, and behind them the heads */
+    if (!fmArrayReserve(&q->work, 2 * (size_t)q->faceCount * sizeof(int32_t)) ||
+        !fmArrayReserve(&q->slots, (size_t)(mesh->pointCount + mesh->facetCount) * sizeof(int32_t)))
         return false;
     if (q->slots.capacity > known)
         memset((char *)q->slots.items + known, 0, q->slots.capacity - known);
@@ -225,48 +272,120 @@ static bool reserveSlots(Query *q)
 
 static void clearSlots(Query *q)
 {
-    const fmMesh *mesh = q->side->mesh;
-    const int32_t *faces = q->faces.items;
     const Low *lows = q->lows.items;
+    const int32_t *seen = q->work.items;
     int32_t *slots = q->slots.items;
     for (int i = 0; i < q->lowCount; ++i)
         slots[lows[i].point] = 0;
-    for (int i = 0; i < q->faceCount; ++i)
-        slots[mesh->pointCount + mesh->faceFacet[faces[i]]] = 0;
+    for (int i = 0; i < q->seenCount; ++i)
+        slots[q->side->mesh->pointCount + seen[i]] = 0;
 }
 
-static double greatestDepth(const Query *q)
+/* The facet of faces[i] and those after it that have the same, when one of them is low, the first time. */
+static void seeFacet(Query *q, int i)
 {
-    const Low *lows = q->lows.items;
-    double most = -DBL_MAX;
-    for (int i = 0; i < q->lowCount; ++i)
-        most = lows[i].depth > most ? lows[i].depth : most;
-    return most;
+    const fmMesh *mesh = q->side->mesh;
+    const int32_t *faces = q->faces.items, facet = mesh->faceFacet[faces[i]];
+    int32_t *seen = (int32_t *)q->slots.items + mesh->pointCount + facet;
+    for (; *seen == 0 && i < q->faceCount && mesh->faceFacet[faces[i]] == facet; ++i) {
+        double depth;
+        deepestCorner(q, faces[i], &depth);
+        if (!isLow(q, depth))
+            continue;
+        *seen = 1;
+        ((int32_t *)q->work.items)[q->seenCount++] = facet;
+        takeFacet(q, &mesh->flats[facet]);
+    }
+}
+
+/* Where the user has a say in it every face stands for itself: its neighbours may be turned away. */
+static void takeAskedFaces(Query *q)
+{
+    const int32_t *faces = q->faces.items;
+    for (int i = 0; i < q->faceCount; ++i) {
+        double depth;
+        deepestCorner(q, faces[i], &depth);
+        if (isLow(q, depth) && fmSideKeepsFace(q->side, faces[i]))
+            takeFace(q, faces[i]);
+    }
+}
+
+/* Which faces stand for themselves or begin a run of one facet, as places in the list, into `heads`; returns
+ * their number. What is about to be read of them is asked for step by step for all together, so that each
+ * step waits once. */
+static int gatherHeads(const Query *q, int32_t *heads)
+{
+    const fmMesh *mesh = q->side->mesh;
+    const int32_t *faces = q->faces.items;
+    int count = 0;
+    for (int i = 0, last = -1; i < q->faceCount; ++i) {
+        int32_t facet = mesh->faceFacet[faces[i]];
+        if (facet == last)
+            continue;
+        last = facet;
+        heads[count++] = i;
+        __builtin_prefetch(&mesh->faces[faces[i]]);
+        if (facet < mesh->flatCount)
+            __builtin_prefetch(&mesh->flats[facet]);
+    }
+    for (int i = 0; i < count; ++i) {
+        int32_t face = faces[heads[i]], facet = mesh->faceFacet[face];
+        for (int k = 0; k < 3; ++k)
+            __builtin_prefetch(&mesh->points[mesh->faces[face].point[k]]);
+        if (facet < mesh->flatCount)
+            __builtin_prefetch(mesh->facetSides + mesh->flats[facet].firstSide);
+    }
+    return count;
+}
+
+/* A facet is flat within a tolerance: the deepest point may be inside of it. */
+static void takeDeepest(Query *q)
+{
+    const int32_t *faces = q->faces.items;
+    const float *reaches = q->reaches.items;
+    const double length = fmLength(q->n);
+    double most = fmLarger(0, q->greatestDepth + q->equalDepth);
+    int32_t deepest = -1;
+    for (int i = 0; i < q->faceCount; ++i) {
+        if (reaches[i] * length - q->margin <= most)
+            continue;
+        double depth;
+        int32_t corner = deepestCorner(q, faces[i], &depth);
+        if (depth > most) {
+            most = depth;
+            deepest = corner;
+        }
+    }
+    if (deepest >= 0)
+        lowOf(q, deepest, most);
+}
+
+/* Else a face in a facet stands for that. */
+static void takeAllFaces(Query *q)
+{
+    const fmMesh *mesh = q->side->mesh;
+    const int32_t *faces = q->faces.items;
+    int32_t *heads = (int32_t *)q->work.items + q->faceCount;
+    int count = gatherHeads(q, heads);
+    for (int i = 0; i < count; ++i) {
+        int32_t face = faces[heads[i]];
+        if (mesh->faceFacet[face] < mesh->flatCount)
+            seeFacet(q, heads[i]);
+        else
+            takeFace(q, face);
+    }
+    takeDeepest(q);
 }
 
 /* The points that may carry, with the parts they form. */
 static void takePoints(Query *q)
 {
-    const int32_t *faces = q->faces.items;
-    int32_t deepest = -1;
-    double most = 0;
-    if (!reserveSlots(q))
+    if (!reserveRoom(q))
         return;
-    for (int i = 0; i < q->faceCount; ++i) {
-        double depth;
-        int32_t corner = deepestCorner(q, faces[i], &depth);
-        if (!(depth >= -q->margin) || !fmSideKeepsFace(q->side, faces[i]))
-            continue;
-        if (depth > most) {
-            most = depth;
-            deepest = corner;
-        }
-        takeFace(q, faces[i]);
-    }
-
-    /* a flat part is flat within a tolerance: the deepest point may be inside of it */
-    if (deepest >= 0 && most > greatestDepth(q) + q->equalDepth)
-        lowOf(q, deepest);
+    if (q->side->state->callback)
+        takeAskedFaces(q);
+    else
+        takeAllFaces(q);
     clearSlots(q);
 }
 
@@ -279,7 +398,9 @@ typedef struct HalfPlane {
 
 typedef struct Choice {
     int32_t low[FM_PLANE_CONTACTS];
-    int count, limit;
+    int32_t sorted[FM_PLANE_CONTACTS]; /* the same along u, then v */
+    int32_t hull[2 * FM_PLANE_CONTACTS];
+    int count, limit, hullCount;
     HalfPlane border[FM_PLANE_CONTACTS + 2]; /* of the hull of those chosen, from two on */
     int borderCount;
     double spacing; /* nearer points add no support */
@@ -290,28 +411,28 @@ static double crossOf(const Low *a, const Low *b, const Low *c)
     return (b->u - a->u) * (c->v - a->v) - (b->v - a->v) * (c->u - a->u);
 }
 
-/* The hull of the few points chosen, counter-clockwise, by Andrew's monotone chain; returns how
- * many. */
-static int hullOf(const Choice *choice, const Low *lows, int32_t hull[2 * FM_PLANE_CONTACTS])
+static void addSorted(Choice *choice, const Low *lows, int32_t i)
 {
-    int32_t sorted[FM_PLANE_CONTACTS];
-    for (int i = 0; i < choice->count; ++i) {
-        int at = i;
-        const Low *low = &lows[choice->low[i]];
-        for (; at > 0; --at) {
-            const Low *before = &lows[sorted[at - 1]];
-            if (before->u < low->u || (before->u == low->u && before->v <= low->v))
-                break;
-            sorted[at] = sorted[at - 1];
-        }
-        sorted[at] = choice->low[i];
+    const Low *low = &lows[i];
+    int at = choice->count;
+    for (; at > 0; --at) {
+        const Low *before = &lows[choice->sorted[at - 1]];
+        if (before->u < low->u || (before->u == low->u && before->v <= low->v))
+            break;
+        choice->sorted[at] = choice->sorted[at - 1];
     }
+    choice->sorted[at] = i;
+}
 
+/* The hull of the few points chosen, counter-clockwise, by Andrew's monotone chain; none of one point. */
+static void updateHull(Choice *choice, const Low *lows)
+{
+    int32_t *hull = choice->hull;
     int length = 0;
     for (int pass = 0; pass < 2; ++pass) {
         int base = length;
         for (int i = 0; i < choice->count; ++i) {
-            int32_t next = sorted[pass == 0 ? i : choice->count - 1 - i];
+            int32_t next = choice->sorted[pass == 0 ? i : choice->count - 1 - i];
             while (length - base >= 2 &&
                    crossOf(&lows[hull[length - 2]], &lows[hull[length - 1]], &lows[next]) <= 0)
                 --length;
@@ -319,7 +440,7 @@ static int hullOf(const Choice *choice, const Low *lows, int32_t hull[2 * FM_PLA
         }
         --length; /* the end begins the other chain */
     }
-    return length;
+    choice->hullCount = length;
 }
 
 static HalfPlane halfPlane(double u, double v, const Low *on)
@@ -330,35 +451,31 @@ static HalfPlane halfPlane(double u, double v, const Low *on)
 
 static void updateBorder(Choice *choice, const Low *lows)
 {
-    int32_t hull[2 * FM_PLANE_CONTACTS];
-    int count = hullOf(choice, lows, hull);
+    const int count = choice->hullCount;
     choice->borderCount = 0;
     for (int i = 0; i < count; ++i) {
-        const Low *a = &lows[hull[i]], *b = &lows[hull[(i + 1) % count]];
+        const Low *a = &lows[choice->hull[i]], *b = &lows[choice->hull[i + 1 < count ? i + 1 : 0]];
         choice->border[choice->borderCount++] = halfPlane(b->v - a->v, a->u - b->u, a);
         if (count == 2) /* a segment has ends */
             choice->border[choice->borderCount++] = halfPlane(b->u - a->u, b->v - a->v, b);
     }
 }
 
-/* How far a point lies outside the hull of those chosen; never more than its distance from it. */
-static double outside(const Choice *choice, const Low *lows, const Low *low)
+/* How far a point lies outside the hull of those chosen, two or more; never more than its distance. */
+static double outside(const Choice *choice, const Low *low)
 {
-    if (choice->count == 1)
-        return sqrt(distanceSq(&lows[choice->low[0]], low));
     double farthest = 0;
     for (int i = 0; i < choice->borderCount; ++i) {
         const HalfPlane *h = &choice->border[i];
-        farthest = fmax(farthest, h->u * low->u + h->v * low->v - h->offset);
+        farthest = fmLarger(h->u * low->u + h->v * low->v - h->offset, farthest);
     }
     return farthest;
 }
 
 static void choose(Choice *choice, const Low *lows, int32_t i)
 {
+    addSorted(choice, lows, i);
     choice->low[choice->count++] = i;
-    if (choice->count > 1)
-        updateBorder(choice, lows);
 }
 
 /* Of all points that are that deep, one at the rim of them. */
@@ -387,12 +504,15 @@ static int32_t rimPoint(const Low *lows, int count, double depth)
  * spacing. Hulls only grow, so a point once inside is not looked at again. */
 static void growHull(Choice *choice, const Low *lows, int32_t *work, int count)
 {
+    const Low *first = &lows[choice->low[0]];
     while (choice->count < choice->limit) {
         int kept = 0;
         int32_t best = -1;
         double farthest = 0;
         for (int i = 0; i < count; ++i) {
-            double distance = outside(choice, lows, &lows[work[i]]);
+            const Low *low = &lows[work[i]];
+            double distance =
+                choice->count == 1 ? sqrt(distanceSq(first, low)) : outside(choice, low);
             if (distance <= choice->spacing)
                 continue;
             if (distance > farthest) {
@@ -407,6 +527,8 @@ static void growHull(Choice *choice, const Low *lows, int32_t *work, int count)
             choice->spacing = fmax(choice->spacing, MIN_SPACING_OF_WIDTH * farthest);
         count = kept;
         choose(choice, lows, best);
+        updateHull(choice, lows);
+        updateBorder(choice, lows);
     }
 }
 
@@ -432,7 +554,7 @@ static void coverParts(Choice *choice, Low *lows, int count)
                 continue;
             double nearest = DBL_MAX;
             for (int c = 0; c < choice->count; ++c)
-                nearest = fmin(nearest, distanceSq(&lows[deepest], &lows[choice->low[c]]));
+                nearest = fmSmaller(distanceSq(&lows[deepest], &lows[choice->low[c]]), nearest);
             if (nearest > farthest) {
                 farthest = nearest;
                 best = deepest;
@@ -452,13 +574,13 @@ static bool choosePoints(Query *q, int limit, Choice *choice)
     const fmSide *side = q->side;
     if (q->lowCount == 0 || !fmArrayReserve(&q->work, (size_t)q->lowCount * sizeof(int32_t)))
         return false;
-    double most = greatestDepth(q);
-    if (most < 0)
+    if (q->greatestDepth < 0)
         return false;
 
-    *choice = (Choice){.limit = limit < FM_PLANE_CONTACTS ? limit : FM_PLANE_CONTACTS,
-                       .spacing = MIN_SPACING * side->mesh->size};
-    choose(choice, lows, rimPoint(lows, q->lowCount, most - q->equalDepth));
+    choice->limit = limit < FM_PLANE_CONTACTS ? limit : FM_PLANE_CONTACTS;
+    choice->spacing = MIN_SPACING * side->mesh->size;
+    choice->count = 0;
+    choose(choice, lows, rimPoint(lows, q->lowCount, q->greatestDepth - q->equalDepth));
     int32_t *work = q->work.items;
     int usable = 0;
     for (int i = 0; i < q->lowCount; ++i)
@@ -497,7 +619,9 @@ static void orderChoice(Choice *choice, const Query *q)
 {
     const Low *lows = q->lows.items;
     int32_t order[3 * FM_PLANE_CONTACTS];
-    int count = hullOf(choice, lows, order), hull = count;
+    updateHull(choice, lows); /* parts may have added to it */
+    int hull = choice->hullCount, count = hull;
+    memcpy(order, choice->hull, (size_t)hull * sizeof *order);
     for (int i = 0; i < choice->count; ++i) {
         bool known = false;
         for (int k = 0; k < hull; ++k)
@@ -514,11 +638,38 @@ static void orderChoice(Choice *choice, const Query *q)
     }
 }
 
+/* Asks for all that triangleAt is about to read, step by step for all points together. Always inline: the
+ * compiler takes a function that only asks for one without effect. */
+static inline __attribute__((always_inline)) void fetchRound(const Query *q, const Choice *choice)
+{
+    const fmMesh *mesh = q->side->mesh;
+    const Low *lows = q->lows.items;
+    for (int step = 0; step < 3; ++step)
+        for (int i = 0; i < choice->count; ++i) {
+            const int32_t *first = &mesh->pointFirstEdge[lows[choice->low[i]].point];
+            if (step == 0) {
+                __builtin_prefetch(&mesh->pointEdges[first[0]]);
+                __builtin_prefetch(&mesh->pointEdges[first[1] - 1]);
+                continue;
+            }
+            for (int32_t k = first[0]; k < first[1]; ++k) {
+                const fmEdge *edge = &mesh->edges[mesh->pointEdges[k]];
+                if (step == 1) {
+                    __builtin_prefetch(edge);
+                } else { /* a face that there is none of does no harm */
+                    __builtin_prefetch(&mesh->normals[edge->face[0]]);
+                    __builtin_prefetch(&mesh->normals[edge->face[1]]);
+                }
+            }
+        }
+}
+
 static int writeChoice(const Query *q, Choice *choice, fmVec3 normal, dContactGeom *contacts,
                        int skip)
 {
     const Low *lows = q->lows.items;
     fmVec3 tilted = fmBreakTies(normal, fmSideTwist(q->side).linear);
+    fetchRound(q, choice);
     orderChoice(choice, q);
     for (int i = 0; i < choice->count; ++i) {
         const Low *low = &lows[choice->low[i]];
@@ -547,9 +698,11 @@ int fmCollidePlane(dGeomID mesh, dGeomID other, int flags, dContactGeom *contact
         .equalDepth = EQUAL_DEPTH * side.mesh->size + POINT_ROUNDING * fmMaxAbs(side.pose.t),
         .firstIsEnough = fmAnyContact(flags) && !side.state->callback && !side.state->arrayCallback,
         .faces = fmScratchTake(&keptFaces),
+        .reaches = fmScratchTake(&keptReaches),
         .slots = fmScratchTake(&keptSlots),
         .lows = fmScratchTake(&keptLows),
         .work = fmScratchTake(&keptWork),
+        .greatestDepth = -DBL_MAX,
     };
     q.tangent[0] = fmAnyTangent(q.n);
     q.tangent[1] = fmCross(q.n, q.tangent[0]);
@@ -563,6 +716,7 @@ int fmCollidePlane(dGeomID mesh, dGeomID other, int flags, dContactGeom *contact
         choosePoints(&q, limit, &choice) ? writeChoice(&q, &choice, normal, contacts, skip) : 0;
 
     fmScratchGiveBack(&keptFaces, q.faces);
+    fmScratchGiveBack(&keptReaches, q.reaches);
     fmScratchGiveBack(&keptSlots, q.slots);
     fmScratchGiveBack(&keptLows, q.lows);
     fmScratchGiveBack(&keptWork, q.work);

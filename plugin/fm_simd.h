@@ -67,6 +67,9 @@ static inline float fmSelect1(fmMask1 m, float a, float b)
     return m ? a : b;
 }
 
+/* Two lanes of doubles, of which every body is the same. */
+typedef double fmDouble2 __attribute__((vector_size(16)));
+
 /* Four lanes. A mask has all bits of a lane set or none. */
 typedef float fmFloat4 __attribute__((vector_size(16)));
 typedef int32_t fmMask4 __attribute__((vector_size(16)));

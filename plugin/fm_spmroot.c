@@ -1,5 +1,7 @@
 #include "fm_spmroot.h"
 
+#include "fm_simd.h"
+
 /* Support values are sums of three products in double, rounded to float; the weights of a lookup are off by less
  * than that. Guarded by test_spm: "the root table is a bound". */
 #define FM_SUPPORT_ROUND (16 * FLT_EPSILON)
@@ -56,42 +58,112 @@ void fmSpmRootBuild(fmSpmRoot *root, const fmVec3 *points, int32_t count)
     fmSpmRootFill(root, &box, supportOfPoints, &all);
 }
 
+/* One number of either side. */
+typedef fmDouble2 Two;
+
+typedef struct Two3 {
+    Two x, y, z;
+} Two3;
+
+/* Where a direction meets the cube. */
+typedef struct Place {
+    int axis;           /* 0 to 2: that of the face; the table runs along the next two */
+    int negative;       /* its far face, along this axis */
+    double along, u, v; /* the direction's coordinates in this order */
+} Place;
+
+/* Without branches on the direction, which nobody can foretell. */
+static inline __attribute__((always_inline)) Place placeOf(double x, double y, double z)
+{
+    const double c[5] = {x, y, z, x, y}, size[3] = {fabs(x), fabs(y), fabs(z)};
+    int axis = !((size[0] >= size[1]) & (size[0] >= size[2])) * (2 - (size[1] >= size[2]));
+    return (Place){axis, c[axis] < 0, c[axis], c[axis + 1], c[axis + 2]};
+}
+
+/* The cell of the table round a place: how much the value grows along u at its low and high end, and the
+ * values there. */
+typedef struct Cell {
+    float slope[2];
+    double below, above;
+    double inV; /* from low to high: 0 to 1 */
+} Cell;
+
+static inline __attribute__((always_inline)) Cell cellAt(const fmSpmRoot *root, const Place *place,
+                                                         double u, double v)
+{
+    const int most = FM_SPMROOT_SIDE - 2;
+    int i = (int)u, j = (int)v;
+    i = i > most ? most : i;
+    j = j > most ? most : j;
+    const float *low = &root->support[2 * place->axis + place->negative][j][i],
+                *high = low + FM_SPMROOT_SIDE;
+    const float slope[2] = {low[1] - low[0], high[1] - high[0]};
+    return (Cell){{slope[0], slope[1]}, low[0] + (u - i) * slope[0], high[0] + (u - i) * slope[1], v - j};
+}
+
+/* Two directions looked up together, each in its own table. */
+typedef struct Lookup {
+    Place place[2];
+    Cell cell[2];
+    Two sign, major;   /* of the coordinate along the axis, and its size */
+    Two u, v, inV;     /* in cells from the corner of the face, and in the cell */
+    Two across, value; /* how much the value grows along v; the value itself */
+} Lookup;
+
+#define HALF_CELLS (0.5 * (FM_SPMROOT_SIDE - 1)) /* of the side of a face */
+
+static inline __attribute__((always_inline)) Lookup lookUp(const fmSpmRoot *const root[2], Two3 d)
+{
+    Lookup l = {.place = {placeOf(d.x[0], d.y[0], d.z[0]), placeOf(d.x[1], d.y[1], d.z[1])}};
+    const Place *a = &l.place[0], *b = &l.place[1];
+    l.sign = (Two){1 - 2 * a->negative, 1 - 2 * b->negative};
+    l.major = (Two){a->along, b->along} * l.sign;
+    const Two scale = 1 / l.major;
+    l.u = ((Two){a->u, b->u} * scale + 1) * HALF_CELLS;
+    l.v = ((Two){a->v, b->v} * scale + 1) * HALF_CELLS;
+    l.cell[0] = cellAt(root[0], a, l.u[0], l.v[0]);
+    l.cell[1] = cellAt(root[1], b, l.u[1], l.v[1]);
+    Two below = {l.cell[0].below, l.cell[1].below};
+    l.across = (Two){l.cell[0].above, l.cell[1].above} - below;
+    l.inV = (Two){l.cell[0].inV, l.cell[1].inV};
+    l.value = below + l.inV * l.across;
+    return l;
+}
+
+/* A vector from its coordinates in the order of a place. */
+static inline __attribute__((always_inline)) fmVec3 inOrder(const Place *place, double own, double du,
+                                                            double dv)
+{
+    static const int8_t next[4] = {1, 2, 0, 1};
+    double p[3];
+    p[place->axis] = own;
+    p[next[place->axis]] = du;
+    p[next[place->axis + 1]] = dv;
+    return fmVec(p[0], p[1], p[2]);
+}
+
+/* Slopes along the two coordinates; the rest of the value belongs to the face's own one. */
+static inline __attribute__((always_inline)) Two3 slopesIn(const Lookup *l)
+{
+    const float *a = l->cell[0].slope, *b = l->cell[1].slope;
+    Two du = HALF_CELLS * ((Two){a[0], b[0]} + l->inV * (Two){a[1] - a[0], b[1] - b[0]});
+    Two dv = HALF_CELLS * l->across;
+    Two own = l->value - du * (l->u / HALF_CELLS - 1) - dv * (l->v / HALF_CELLS - 1);
+    own = l->sign * own;
+    fmVec3 p = inOrder(&l->place[0], own[0], du[0], dv[0]),
+           q = inOrder(&l->place[1], own[1], du[1], dv[1]);
+    return (Two3){{p.x, q.x}, {p.y, q.y}, {p.z, q.z}};
+}
+
 double fmSpmRootSupport(const fmSpmRoot *root, fmVec3 d, fmVec3 *point)
 {
-    fmVec3 m = fmAbs(d);
-    int face;
-    double major, u, v;
-    if (m.x >= m.y && m.x >= m.z) {
-        face = d.x < 0;
-        major = m.x, u = d.y, v = d.z;
-    } else if (m.y >= m.z) {
-        face = 2 + (d.y < 0);
-        major = m.y, u = d.z, v = d.x;
-    } else {
-        face = 4 + (d.z < 0);
-        major = m.z, u = d.x, v = d.y;
-    }
-    const double cells = 0.5 * (FM_SPMROOT_SIDE - 1), scale = 1 / major;
-    u = (u * scale + 1) * cells;
-    v = (v * scale + 1) * cells;
-    int i = (int)u, j = (int)v;
-    i = i > FM_SPMROOT_SIDE - 2 ? FM_SPMROOT_SIDE - 2 : i;
-    j = j > FM_SPMROOT_SIDE - 2 ? FM_SPMROOT_SIDE - 2 : j;
-    u -= i;
-    v -= j;
-    const float *low = &root->support[face][j][i], *high = &root->support[face][j + 1][i];
-    double below = low[0] + u * (low[1] - low[0]), above = high[0] + u * (high[1] - high[0]);
-    double value = below + v * (above - below);
+    const fmSpmRoot *const both[2] = {root, root};
+    Lookup l = lookUp(both, (Two3){{d.x, d.x}, {d.y, d.y}, {d.z, d.z}});
     if (point) {
-        /* slopes along the two coordinates; the rest of the value belongs to the face's own one */
-        double du = cells * ((low[1] - low[0]) + v * ((high[1] - high[0]) - (low[1] - low[0])));
-        double dv = cells * (above - below);
-        double own = value - du * ((u + i) / cells - 1) - dv * ((v + j) / cells - 1);
-        *point = face < 2   ? fmVec(d.x < 0 ? -own : own, du, dv)
-                 : face < 4 ? fmVec(dv, d.y < 0 ? -own : own, du)
-                            : fmVec(du, dv, d.z < 0 ? -own : own);
+        Two3 p = slopesIn(&l);
+        *point = fmVec(p.x[0], p.y[0], p.z[0]);
     }
-    return major * value;
+    return l.major[0] * l.value[0];
 }
 
 /* What is compared: a against b, or against a box when b is NULL; poses take them to one frame. */
@@ -101,50 +173,68 @@ typedef struct Rivals {
     fmVec3 center, half; /* of the box */
 } Rivals;
 
-/* The support of both sides together along d: negative when d separates them. Its slope is the difference
- * of the two supporting points. */
-static double reachAlong(const Rivals *rivals, fmVec3 d, fmVec3 *slope)
+/* Where a box ends against d. */
+static fmVec3 cornerAgainst(const Rivals *rivals, fmVec3 d)
 {
-    fmVec3 p, q;
-    double along = fmSpmRootSupport(rivals->a, fmUnrotate(&rivals->aPose->r, d), &p);
-    p = fmTransform(rivals->aPose, p);
-    if (rivals->b) {
-        along += fmSpmRootSupport(rivals->b, fmNeg(fmUnrotate(&rivals->bPose->r, d)), &q);
-        q = fmTransform(rivals->bPose, q);
-        along += fmDot(d, fmSub(rivals->aPose->t, rivals->bPose->t));
-    } else {
-        fmVec3 h = rivals->half;
-        q = fmSub(rivals->center,
-                  fmVec(copysign(h.x, d.x), copysign(h.y, d.y), copysign(h.z, d.z)));
-        along += fmDot(d, fmSub(rivals->aPose->t, q));
-    }
-    *slope = fmSub(p, q);
-    return along;
+    fmVec3 h = rivals->half;
+    return fmSub(rivals->center, fmVec(copysign(h.x, d.x), copysign(h.y, d.y), copysign(h.z, d.z)));
 }
 
 /* Supports grow with the length of their direction, so none of these is made unit; the sum of its
- * coordinates stands for the length where more is safe. */
-static bool searchAxis(const Rivals *rivals, double margin, int steps, fmVec3 *axis)
+ * coordinates stands for the length where more is safe. Against a box the second number is nobody's. */
+static inline __attribute__((always_inline)) bool searchAxis(const Rivals *rivals, double margin,
+                                                             int steps, fmVec3 *axis)
 {
-    fmVec3 to = rivals->b ? fmTransform(rivals->bPose, rivals->b->center) : rivals->center;
-    fmVec3 d = fmSub(to, fmTransform(rivals->aPose, rivals->a->center));
-    for (int step = 0; step <= steps; ++step) {
+    const fmPose *aPose = rivals->aPose, *bPose = rivals->b ? rivals->bPose : aPose;
+    const fmSpmRoot *const roots[2] = {rivals->a, rivals->b ? rivals->b : rivals->a};
+    fmVec3 to = rivals->b ? fmTransform(bPose, rivals->b->center) : rivals->center;
+    fmVec3 d = fmSub(to, fmTransform(aPose, rivals->a->center));
+    /* b is asked the other way: its rotation is taken negative */
+    Two3 turn[3];
+    for (int i = 0; i < 3; ++i) {
+        fmVec3 p = aPose->r.row[i], q = bPose->r.row[i];
+        turn[i] = (Two3){{p.x, -q.x}, {p.y, -q.y}, {p.z, -q.z}};
+    }
+    for (int step = 0;; ++step) {
         double length = fabs(d.x) + fabs(d.y) + fabs(d.z);
-        fmVec3 slope;
         if (!(length > 0))
             return false;
-        if (reachAlong(rivals, d, &slope) < -margin * length) {
+
+        /* the support of both sides together: negative when d separates them */
+        Two3 local = {turn[0].x * d.x + (turn[1].x * d.y + turn[2].x * d.z),
+                      turn[0].y * d.x + (turn[1].y * d.y + turn[2].y * d.z),
+                      turn[0].z * d.x + (turn[1].z * d.y + turn[2].z * d.z)};
+        Lookup l = lookUp(roots, local);
+        Two support = l.major * l.value;
+        double along = support[0];
+        if (rivals->b) {
+            along += support[1];
+            along += fmDot(d, fmSub(aPose->t, bPose->t));
+        } else {
+            along += fmDot(d, fmSub(aPose->t, cornerAgainst(rivals, d)));
+        }
+        if (along < -margin * length) {
             if (axis)
                 *axis = fmNormalize(d);
             return true;
         }
-        /* mirror d at the plane across the difference of the supporting points (Chung and Wang) */
+        if (step == steps)
+            return false;
+
+        /* mirror d at the plane across the difference of the supporting points, which is the slope of that
+         * sum (Chung and Wang) */
+        Two3 s = slopesIn(&l);
+        Two x = turn[0].x * s.x + turn[0].y * s.y + turn[0].z * s.z,
+            y = turn[1].x * s.x + turn[1].y * s.y + turn[1].z * s.z,
+            z = turn[2].x * s.x + turn[2].y * s.y + turn[2].z * s.z;
+        fmVec3 p = fmAdd(fmVec(x[0], y[0], z[0]), aPose->t);
+        fmVec3 q = rivals->b ? fmSub(bPose->t, fmVec(x[1], y[1], z[1])) : cornerAgainst(rivals, d);
+        fmVec3 slope = fmSub(p, q);
         double slopeSq = fmLengthSq(slope);
         if (!(slopeSq > 0))
             return false;
         d = fmAddScaled(d, slope, -2 * fmDot(slope, d) / slopeSq);
     }
-    return false;
 }
 
 bool fmSpmRootsApart(const fmSpmRoot *a, const fmPose *aPose, const fmSpmRoot *b,

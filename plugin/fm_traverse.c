@@ -345,7 +345,82 @@ void fmTreeSegments(const fmTree *tree, const fmVec3 (*ends)[2], int count, fmFa
     }
 }
 
-void fmTreeBelow(const fmTree *tree, fmVec3 n, double d, fmFaceSink *sink, void *context)
+/* Faces on their way to the sink: a call for every leaf would cost as much as the leaf. */
+#define BELOW_BATCH 128
+
+typedef struct BelowBatch {
+    int32_t faces[BELOW_BATCH];
+    float reach[BELOW_BATCH];
+    int count;
+    fmBelowSink *sink;
+    void *context;
+} BelowBatch;
+
+static bool FlushBelow(BelowBatch *batch)
+{
+    int count = batch->count;
+    batch->count = 0;
+    return count == 0 || batch->sink(batch->context, batch->faces, batch->reach, count);
+}
+
+/* Adds the marked faces of a leaf; false when the sink has enough. */
+static bool AddBelow(BelowBatch *batch, const fmLeaf8 *leaf, unsigned in, const float reach[FM_LANES])
+{
+    if (batch->count > BELOW_BATCH - FM_LANES && !FlushBelow(batch))
+        return false;
+    int count = batch->count;
+    const int32_t first = leaf->firstFace;
+    for (; in != 0; in &= in - 1, ++count) {
+        int lane = __builtin_ctz(in);
+        batch->faces[count] = first + lane;
+        batch->reach[count] = reach[lane];
+    }
+    batch->count = count;
+    return true;
+}
+
+/* Children, in the order of their faces, that a search goes through level by level: while one node waits for
+ * memory the others go on. What is beyond goes one by one. */
+#define BELOW_WAVE 64
+
+typedef struct BelowWave {
+    int32_t child[BELOW_WAVE];
+    int count;
+} BelowWave;
+
+/* The plane seen from the origin of a node or leaf. */
+static void CarryPlane(fmPlaneQuery *plane, fmVec3 n, double d, const float origin[3])
+{
+    plane->limit = (float)(d - fmDot(n, FromFloats(origin)));
+}
+
+/* Puts the children of a node that reach below in its place, as long as there is room for all; false when
+ * there was no node, or no room. */
+static bool NextWave(const fmKernels *kernels, const fmTree *tree, fmVec3 n, double d,
+                     fmPlaneQuery *plane, const BelowWave *wave, BelowWave *next)
+{
+    bool went = false;
+    next->count = 0;
+    for (int i = 0; i < wave->count; ++i) {
+        int32_t child = wave->child[i];
+        if (child < 0 || next->count + FM_LANES + (wave->count - i - 1) > BELOW_WAVE) {
+            next->child[next->count++] = child;
+            continue;
+        }
+        const fmNode8 *node = &tree->nodes[child];
+        CarryPlane(plane, n, d, node->origin);
+        fmStats.bvTests += (uint64_t)node->count;
+        went = true;
+        for (unsigned in = kernels->planeNode(node, plane); in != 0; in &= in - 1) {
+            int32_t below = node->child[__builtin_ctz(in)];
+            fmPrefetchChild(tree, below);
+            next->child[next->count++] = below;
+        }
+    }
+    return went;
+}
+
+void fmTreeBelow(const fmTree *tree, fmVec3 n, double d, fmBelowSink *sink, void *context)
 {
     double length = fmLength(n);
     if (!isfinite(length) || !isfinite(d) || !(length > 0))
@@ -357,22 +432,35 @@ void fmTreeBelow(const fmTree *tree, fmVec3 n, double d, fmFaceSink *sink, void 
     d += DOUBLE_SLACK * (tree->size + fabs(d));
     fmPlaneQuery plane = {.length = 1};
     ToFloats(n, plane.normal);
-    int32_t stack[NODE_STACK];
-    stack[0] = 0;
-    for (int top = 1; top > 0;) {
+    BelowBatch batch;
+    batch.count = 0, batch.sink = sink, batch.context = context; /* the rest is filled as needed */
+    float reach[FM_LANES];
+    BelowWave waves[2];
+    int level = 0;
+    waves[0].child[0] = 0, waves[0].count = 1;
+    while (NextWave(kernels, tree, n, d, &plane, &waves[level % 2], &waves[1 - level % 2]))
+        ++level;
+
+    int32_t stack[NODE_STACK + BELOW_WAVE];
+    int top = 0;
+    for (const BelowWave *last = &waves[level % 2]; top < last->count; ++top)
+        stack[top] = last->child[last->count - 1 - top];
+    while (top > 0) {
         int32_t child = stack[--top];
-        const float *origin = child < 0 ? tree->leaves[~child].origin : tree->nodes[child].origin;
-        plane.limit = (float)(d - fmDot(n, FromFloats(origin)));
         if (child < 0) {
             const fmLeaf8 *leaf = &tree->leaves[~child];
-            if (!GiveFaces(leaf, kernels->planeLeaf(leaf, &plane), sink, context))
+            CarryPlane(&plane, n, d, leaf->origin);
+            unsigned in = kernels->planeLeaf(leaf, &plane, reach);
+            if (!AddBelow(&batch, leaf, in, reach))
                 return;
             continue;
         }
         const fmNode8 *node = &tree->nodes[child];
+        CarryPlane(&plane, n, d, node->origin);
         fmStats.bvTests += (uint64_t)node->count;
         top = PushChildren(tree, node, kernels->planeNode(node, &plane), stack, top);
     }
+    FlushBelow(&batch);
 }
 
 /* ---- inside or outside ---- */

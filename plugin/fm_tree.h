@@ -149,8 +149,10 @@ void fmTreeSegment(const fmTree *tree, fmVec3 p, fmVec3 q, fmFaceSink *sink, voi
 void fmTreeSegments(const fmTree *tree, const fmVec3 (*ends)[2], int count, fmFaceSink *sink,
                     void *const *contexts);
 
-/* Faces whose box reaches below the plane {x : n.x < d}. */
-void fmTreeBelow(const fmTree *tree, fmVec3 n, double d, fmFaceSink *sink, void *context);
+/* Faces that may reach below the plane {x : n.x < d}, in their order, many at a time; no corner of faces[i] is
+ * farther below it than reach[i], a length whatever that of n, or not a number when that is not known. */
+typedef bool fmBelowSink(void *context, const int32_t *faces, const float *reach, int count);
+void fmTreeBelow(const fmTree *tree, fmVec3 n, double d, fmBelowSink *sink, void *context);
 
 /* Is p inside the surface? Ray parity through the tree, with exact handling of hits on edges.
  * Meaningful for closed meshes. */

@@ -615,6 +615,31 @@ static void QuerySegment(const Shape *shape, uint64_t *random, FaceTotals *total
     AddFaces(totals, &faces);
 }
 
+typedef struct BelowFaces {
+    Faces faces;
+    const Shape *shape;
+    fmVec3 n;
+    double d;
+    int64_t beyond; /* faces that reach farther than was said */
+} BelowFaces;
+
+static double LowestCorner(const Shape *shape, fmVec3 n, int32_t face)
+{
+    double low = DBL_MAX;
+    for (int i = 0; i < 3; ++i)
+        low = fmin(low, fmDot(n, fmFacePoint(&shape->mesh, face, i)));
+    return low;
+}
+
+static bool CollectBelow(void *context, const int32_t *faces, const float *reach, int count)
+{
+    BelowFaces *below = context;
+    for (int i = 0; i < count; ++i)
+        below->beyond += below->d - LowestCorner(below->shape, below->n, faces[i]) >
+                         reach[i] * fmLength(below->n);
+    return CollectFaces(&below->faces, faces, count);
+}
+
 static void QueryBelow(const Shape *shape, uint64_t *random, FaceTotals *totals)
 {
     fmVec3 n = fmScale(RandomVector(random, 1), pow(10, TestRandom(random, -3, 3)));
@@ -622,18 +647,16 @@ static void QueryBelow(const Shape *shape, uint64_t *random, FaceTotals *totals)
     if (RandomIndex(random, 2)) /* just through a point, or just not */
         on = shape->mesh.points[RandomIndex(random, shape->mesh.pointCount)];
     double d = fmDot(n, on);
-    Faces faces = MakeFaces(shape);
-    fmTreeBelow(&shape->tree, n, d, CollectFaces, &faces);
+    BelowFaces below = {MakeFaces(shape), shape, n, d, 0};
+    fmTreeBelow(&shape->tree, n, d, CollectBelow, &below);
     for (int32_t f = 0; f < shape->mesh.faceCount; ++f) {
-        double low = DBL_MAX;
-        for (int i = 0; i < 3; ++i)
-            low = fmin(low, fmDot(n, fmFacePoint(&shape->mesh, f, i)));
-        if (!(low < d))
+        if (!(LowestCorner(shape, n, f) < d))
             continue;
         ++totals->touching;
-        totals->lost += !faces.seen[f];
+        totals->lost += !below.faces.seen[f];
     }
-    AddFaces(totals, &faces);
+    totals->lost += below.beyond;
+    AddFaces(totals, &below.faces);
 }
 
 typedef struct QueryRow {
