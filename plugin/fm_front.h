@@ -40,6 +40,8 @@ typedef struct fmPairMemo {
 /* The memo of a pair, for the calling thread alone until it is given back; empty when the pair is new. NULL
  * when another thread holds the place it would go to. Ids are those of geoms, never 0, never used again. */
 fmPairMemo *fmPairMemoryTake(uint64_t idA, uint64_t idB);
+/* It will be taken soon: memory can begin. */
+void fmPairMemoryAsk(uint64_t idA, uint64_t idB);
 void fmPairMemoryGive(fmPairMemo *memo);
 
 /* A geom goes: drops and frees what is remembered about it. No query of it may be running. */

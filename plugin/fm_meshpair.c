@@ -163,13 +163,10 @@ static fmSurface surfaceOf(fmSide *side)
     };
 }
 
-/* What is remembered of a pair of FastMesh geoms. */
-static fmPairMemo *takeMemo(const fmSide *a, const fmSide *b, unsigned stages)
+/* Is something remembered of a pair of geoms? */
+static bool hasMemo(const fmSide *a, const fmSide *b, unsigned stages)
 {
-    bool ours = a->state->data && b->state->data && !a->turned && !b->turned;
-    return ours && stages & dFastMeshCullCoherence
-               ? fmPairMemoryTake(a->state->serial, b->state->serial)
-               : NULL;
+    return a->state->data && b->state->data && !a->turned && !b->turned && stages & dFastMeshCullCoherence;
 }
 
 /* Poses as a fraction of their distance from the world's origin are known to this. */
@@ -227,6 +224,8 @@ int fmCollideSides(fmSide *first, fmSide *second, int flags, dContactGeom *conta
     bool swapped = isReference(first, second);
     fmSide *a = swapped ? second : first, *b = swapped ? first : second;
     unsigned stages = (unsigned)(a->state->culling & b->state->culling);
+    if (hasMemo(a, b, stages))
+        fmPairMemoryAsk(a->state->serial, b->state->serial);
     if (centresTellApart(a, b, stages))
         return 0;
     fmPose aInB = fmRelativePose(&a->pose, &b->pose);
@@ -244,7 +243,8 @@ int fmCollideSides(fmSide *first, fmSide *second, int flags, dContactGeom *conta
                          .stages = stages};
     if (query.stages & dFastMeshCullVelocity)
         query.recedeTolerance = fmax(fmSideTolerance(a), fmSideTolerance(b));
-    query.memo = takeMemo(a, b, query.stages);
+    if (hasMemo(a, b, stages))
+        query.memo = fmPairMemoryTake(a->state->serial, b->state->serial);
     fmContact found[FM_PAIR_CONTACTS];
     fmSurface surfaceA = surfaceOf(a), surfaceB = surfaceOf(b);
     int count = fmMeshMesh(&surfaceA, &surfaceB, &aInB, &query, found);

@@ -9,12 +9,6 @@
 #define NEAR_REST 16
 /* Sums of a few rounded lengths. */
 #define NEAR_SLACK 1e-12
-/* A walk of which more than this fraction has expired, or that has grown by more than this factor and number since it
- * began, is begun anew: that costs twice as much, and leaves out what is no longer near. */
-#define NEAR_EXPIRED 0.5
-#define NEAR_GROWN 2
-#define NEAR_GROWN_BY 8
-
 /* By how much points one unit apart may move against each other between two poses: the difference of two rotations
  * is what one rotation leaves of the identity, whose two singular values that are not zero are equal, so that it
  * stretches no length by more than its Frobenius norm over the root of two. */
@@ -32,16 +26,6 @@ static double Shift(const fmWalk *walk, const fmPose *from, const fmPose *to)
     fmVec3 a = walk->centre[0], b = walk->centre[1];
     return sqrt(fmLarger(fmDistanceSq(fmTransform(from, a), fmTransform(to, a)),
                          fmDistanceSq(fmUntransform(from, b), fmUntransform(to, b))));
-}
-
-static bool IsStale(const fmWalk *walk)
-{
-    const fmOpening *openings = walk->openings.items;
-    int32_t expired = 0;
-    for (int32_t i = 0; i < walk->openingCount; ++i)
-        expired += fmWalkExpired(walk, openings[i].expiry);
-    return expired > NEAR_EXPIRED * walk->openingCount ||
-           walk->openingCount > NEAR_GROWN * walk->begun + NEAR_GROWN_BY;
 }
 
 /* Brings the walk to the pose. False when it is not to be used. */
@@ -65,10 +49,6 @@ static bool MoveWalk(fmNearList *list, const fmTree *a, const fmTree *b, const f
     }
     walk->path += shift + NEAR_SLACK * (a->size + b->size + fmMaxAbs(aInB->t));
     walk->turn += turn;
-    if (walk->openingCount > 0 && !IsStale(walk))
-        ++fmStats.cacheHits;
-    else
-        fmWalkEmpty(walk);
     return true;
 }
 
@@ -94,12 +74,17 @@ void fmNearForget(fmNearList *list)
 
 void fmNearFree(fmNearList *list)
 {
-    fmArrayFree(&list->walk.openings);
-    fmArrayFree(&list->walk.leaves);
+    fmRemembered *things[] = {&list->walk.openings, &list->walk.leaves};
+    for (size_t i = 0; i < FM_COUNT_OF(things); ++i) {
+        fmArrayFree(&things[i]->items);
+        fmArrayFree(&things[i]->expiries);
+    }
     fmNearForget(list);
 }
 
 size_t fmNearBytes(const fmNearList *list)
 {
-    return list->walk.openings.capacity + list->walk.leaves.capacity;
+    const fmRemembered *openings = &list->walk.openings, *leaves = &list->walk.leaves;
+    return openings->items.capacity + openings->expiries.capacity + leaves->items.capacity +
+           leaves->expiries.capacity;
 }

@@ -17,6 +17,18 @@ typedef struct fmNearList {
 void fmNearPairs(fmNearList *list, const fmTree *a, const fmTree *b, const fmPose *aInB,
                  const fmIdMap *passed, fmPairSink *sink, void *context);
 
+/* It will be needed soon: memory can begin. */
+static inline void fmNearAsk(const fmNearList *list)
+{
+    const fmRemembered *things[] = {&list->walk.openings, &list->walk.leaves};
+    for (int i = 0; i < 2; ++i) {
+        const char *expiries = things[i]->expiries.items, *items = things[i]->items.items;
+        for (int32_t k = 0; k < things[i]->count; k += FM_EXPIRIES)
+            __builtin_prefetch(expiries + (size_t)k * sizeof(fmExpiries) / FM_EXPIRIES);
+        __builtin_prefetch(items);
+    }
+}
+
 /* Empties it, for another pair; memory is kept. */
 void fmNearForget(fmNearList *list);
 void fmNearFree(fmNearList *list);

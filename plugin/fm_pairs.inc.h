@@ -128,8 +128,8 @@ INLINE void CarryLeaf(const fmPairQuery *query, const int32_t leaf[2], MetLeaves
         query->slack > (met->from->radius + met->to->radius) * FM_CORNER_SLACK ? query->slack : 0;
 }
 
-/* Hands over the pairs of faces that may touch; returns what the sink says. */
-INLINE bool GivePairs(const fmPairQuery *query, const MetLeaves *met)
+/* Hands over the pairs of faces that may touch; *any tells whether there are. Returns what the sink says. */
+INLINE bool GivePairs(const fmPairQuery *query, const MetLeaves *met, bool *any)
 {
     uint8_t hits[FM_LANES];
     LeafLeaf(met->from, met->to, &met->pose, hits);
@@ -141,6 +141,7 @@ INLINE bool GivePairs(const fmPairQuery *query, const MetLeaves *met)
             pairs[count][1 - met->one] = met->to->firstFace + __builtin_ctz(in);
             ++count;
         }
+    *any = count > 0;
     return count == 0 || query->sink(query->context, pairs, count);
 }
 
@@ -149,7 +150,8 @@ INLINE bool MeetLeaves(const fmPairQuery *query, int32_t leafA, int32_t leafB)
     MetLeaves met;
     CarryLeaf(query, (const int32_t[2]){leafA, leafB}, &met);
     met.pose.margin += query->margin;
-    return GivePairs(query, &met);
+    bool any;
+    return GivePairs(query, &met, &any);
 }
 
 INLINE float RootSize(const fmTree *tree)
@@ -285,22 +287,27 @@ INLINE void FirstAxis(const MetLeaves *met, float axis[3])
         axis[i] = length > 0 ? axis[i] / length : i == 0;
 }
 
-/* Two leaves, of which most have a plane between them still. Returns what the sink says. */
-INLINE bool MeetAgain(const fmPairQuery *query, fmNearLeaves *near)
+/* Leaves `i`, of which most have a plane between them still. Where faces may have touched the last time one try is
+ * enough. Returns what the sink says. */
+INLINE bool MeetAgain(const fmPairQuery *query, int32_t i)
 {
+    fmWalk *walk = query->walk;
+    fmNearLeaves *near = &((fmNearLeaves *)walk->leaves.items.items)[i];
+    float *until = fmUntil(&walk->leaves, i), *reach = fmReach(&walk->leaves, i);
     MetLeaves met;
     CarryLeaf(query, near->leaf, &met);
-    if (near->expiry.reach < 0) {
+    if (*reach == FM_NEVER_ASKED) {
         FirstAxis(&met, near->axis);
-        near->expiry.reach = ReachOfLeaves(query, near->leaf);
+        *reach = ReachOfLeaves(query, near->leaf);
     }
-    near->expiry.until = -FLT_MAX;
-    double apart = PlaneBetween(met.from, met.to, &met.pose, AXIS_TRIES, near->axis);
+    double apart = PlaneBetween(met.from, met.to, &met.pose, *until == FM_TOUCHING ? 1 : AXIS_TRIES, near->axis);
     if (apart > 0) {
-        fmWalkLast(query->walk, apart * (1 - 0x1p-16), &near->expiry);
+        *until = fmWalkUntil(walk, *reach, apart * (1 - 0x1p-16));
         return true;
     }
-    return GivePairs(query, &met);
+    bool any, more = GivePairs(query, &met, &any);
+    *until = any ? FM_TOUCHING : FM_NO_PLANE;
+    return more;
 }
 
 /* Takes down what is found below the pairs on the stack. */
@@ -317,55 +324,74 @@ static void WalkOn(const fmPairQuery *query, fmBoxPair *stack, fmBoxPair *top, u
         Opened opened;
         LookInto(query, &pair, side, &opened);
         *boxTests += (uint64_t)opened.node->count;
-        fmOpening opening = {.box = {pair.box[0], pair.box[1]},
-                             .expiry.reach = ReachOfBoxes(query, &pair),
-                             .opened = (uint8_t)side,
-                             .in = (uint8_t)opened.in};
-        fmWalkLast(walk, LeastApart(&opened, opened.in), &opening.expiry);
-        fmWalkAddOpening(walk, &opening);
+        fmOpening opening = {{pair.box[0], pair.box[1]}, (uint8_t)side, (uint8_t)opened.in};
+        float reach = ReachOfBoxes(query, &pair);
+        fmWalkAddOpening(walk, &opening, fmWalkUntil(walk, reach, LeastApart(&opened, opened.in)), reach);
         top = PushLanes(query, &pair, side, &opened, opened.in, top);
         assert(top <= stack + FM_PAIR_STACK);
     }
 }
 
-/* A walk that has just begun is centred where leaves are near each other. */
+/* A walk that has just begun is centred where leaves are near each other. Nothing has moved yet, so that no other
+ * reach changes when anything expires. */
 static void CentreWalk(const fmPairQuery *query)
 {
     fmWalk *walk = query->walk;
-    const fmNearLeaves *leaves = walk->leaves.items;
-    fmOpening *openings = walk->openings.items;
-    if (walk->leafCount == 0)
+    const fmNearLeaves *leaves = walk->leaves.items.items;
+    const fmOpening *openings = walk->openings.items.items;
+    int32_t count = walk->leaves.count;
+    if (count == 0)
         return;
     for (int s = 0; s < 2; ++s) {
         fmVec3 sum = {0, 0, 0};
-        for (int32_t i = 0; i < walk->leafCount; ++i) {
+        for (int32_t i = 0; i < count; ++i) {
             const float *origin = query->sides[s].tree->leaves[leaves[i].leaf[s]].origin;
             sum = fmAdd(sum, fmVec(origin[0], origin[1], origin[2]));
         }
-        walk->centre[s] = fmScale(sum, 1.0 / walk->leafCount);
+        walk->centre[s] = fmScale(sum, 1.0 / count);
     }
-    for (int32_t i = 0; i < walk->openingCount; ++i) {
+    for (int32_t i = 0; i < walk->openings.count; ++i) {
         fmBoxPair pair = BoxesOf(query, openings[i].box);
-        openings[i].expiry.reach = ReachOfBoxes(query, &pair);
+        *fmReach(&walk->openings, i) = ReachOfBoxes(query, &pair);
     }
+}
+
+static void BeginWalk(const fmPairQuery *query, fmBoxPair *stack, uint64_t *boxTests)
+{
+    fmWalkEmpty(query->walk);
+    stack[0] = Roots(query->sides[0].tree, query->sides[1].tree);
+    WalkOn(query, stack, stack + 1, boxTests);
+    query->walk->begun = query->walk->openings.count;
+    CentreWalk(query);
+}
+
+/* Lists what has expired; returns how many. */
+INLINE int Expired(const fmWalk *walk, const fmRemembered *things, uint16_t *list)
+{
+    /* floats, and more than the sum is off by in floats */
+    W path = Splat((float)(walk->path * (1 + 0x1p-21))), turn = Splat((float)(walk->turn * (1 + 0x1p-21)));
+    const fmExpiries *expiries = things->expiries.items;
+    int count = 0;
+    for (int32_t first = 0; first < things->count; first += FM_EXPIRIES, ++expiries) {
+        unsigned out = 0;
+        for (int g = 0; g < FM_EXPIRIES; g += FM_WIDTH)
+            out |= BITS((M)(path + LOAD(&expiries->reach[g]) * turn > LOAD(&expiries->until[g]))) << g;
+        for (; out != 0; out &= out - 1)
+            list[count++] = (uint16_t)(first + __builtin_ctz(out));
+    }
+    return count;
 }
 
 /* How many things that have expired are asked of memory before their turn comes. */
 #define AHEAD 2
 
 /* Opens again what has expired, and goes on below the lanes that have come in. */
-static void RefreshWalk(const fmPairQuery *query, fmBoxPair *stack, uint64_t *boxTests)
+static void RefreshWalk(const fmPairQuery *query, const uint16_t *expired, int count, fmBoxPair *stack,
+                        uint64_t *boxTests)
 {
     fmWalk *walk = query->walk;
-    fmOpening *openings = walk->openings.items;
-    uint16_t expired[FM_WALK_OPENINGS];
-    int count = 0;
-    for (int32_t i = 0; i < walk->openingCount; ++i) {
-        expired[count] = (uint16_t)i;
-        count += fmWalkExpired(walk, openings[i].expiry);
-    }
     for (int k = 0; k < count && !walk->full; ++k) {
-        openings = walk->openings.items; /* they may have moved */
+        fmOpening *openings = walk->openings.items.items;
         if (k + AHEAD < count)
             AskForBoxes(query, openings[expired[k + AHEAD]].box);
         fmOpening *opening = &openings[expired[k]];
@@ -376,7 +402,8 @@ static void RefreshWalk(const fmPairQuery *query, fmBoxPair *stack, uint64_t *bo
         *boxTests += (uint64_t)opened.node->count;
         unsigned fresh = opened.in & ~(unsigned)opening->in;
         opening->in |= (uint8_t)fresh;
-        fmWalkLast(walk, LeastApart(&opened, opening->in), &opening->expiry);
+        float reach = *fmReach(&walk->openings, expired[k]);
+        *fmUntil(&walk->openings, expired[k]) = fmWalkUntil(walk, reach, LeastApart(&opened, opening->in));
         WalkOn(query, stack, PushLanes(query, &pair, side, &opened, fresh, stack), boxTests);
     }
 }
@@ -385,17 +412,13 @@ static void RefreshWalk(const fmPairQuery *query, fmBoxPair *stack, uint64_t *bo
 static void MeetExpired(const fmPairQuery *query)
 {
     const fmWalk *walk = query->walk;
-    fmNearLeaves *leaves = walk->leaves.items;
+    const fmNearLeaves *leaves = walk->leaves.items.items;
     uint16_t expired[FM_WALK_LEAVES];
-    int count = 0;
-    for (int32_t i = 0; i < walk->leafCount; ++i) {
-        expired[count] = (uint16_t)i;
-        count += fmWalkExpired(walk, leaves[i].expiry);
-    }
+    int count = Expired(walk, &walk->leaves, expired);
     for (int k = 0; k < count; ++k) {
         for (int s = 0; s < 2 && k + AHEAD < count; ++s)
             fmPrefetchChild(query->sides[s].tree, ~leaves[expired[k + AHEAD]].leaf[s]);
-        if (!MeetAgain(query, &leaves[expired[k]]))
+        if (!MeetAgain(query, expired[k]))
             return;
     }
 }
@@ -404,14 +427,16 @@ static void WalkAgain(const fmPairQuery *query)
 {
     fmWalk *walk = query->walk;
     fmBoxPair stack[FM_PAIR_STACK];
+    uint16_t expired[FM_WALK_OPENINGS];
     uint64_t boxTests = 0;
-    if (walk->openingCount == 0) {
-        stack[0] = Roots(query->sides[0].tree, query->sides[1].tree);
-        WalkOn(query, stack, stack + 1, &boxTests);
-        walk->begun = walk->openingCount;
-        CentreWalk(query);
+    int32_t known = walk->openings.count;
+    int count = Expired(walk, &walk->openings, expired);
+    bool stale = count > FM_WALK_EXPIRED * known || known > FM_WALK_GROWN * walk->begun + FM_WALK_GROWN_BY;
+    if (known == 0 || stale) {
+        BeginWalk(query, stack, &boxTests);
     } else {
-        RefreshWalk(query, stack, &boxTests);
+        ++fmStats.cacheHits;
+        RefreshWalk(query, expired, count, stack, &boxTests);
     }
     fmStats.bvTests += boxTests;
     if (!walk->full)
