@@ -17,7 +17,7 @@ typedef struct fmIdSlot {
 /* Tables of FM_IDMAP_LEAST slots and of twice as many and so on lie one behind the other; the map begins with
  * the first and goes on to the next when it is half full. Most queries note little, and what they touch is
  * small then, however large another query was. */
-#define FM_IDMAP_LEAST 128
+#define FM_IDMAP_LEAST 256
 
 typedef struct fmIdMap {
     fmArray slots;

@@ -38,12 +38,19 @@ static inline fmTrace AddStep(fmContour *c, int32_t faceA, int32_t faceB, const 
         return FM_TRACE_NO_MEMORY;
     if (!added)
         return FM_TRACE_TORN; /* been here before, by another way */
-    FM_ITEMS(fmCutPair, c->pairs)[c->pairCount] =
-        (fmCutPair){.face = {faceA, faceB},
-                    .event = {c->eventCount, c->eventCount + 1},
-                    .starts = {true, false},
-                    .eventCount = 2};
-    FM_ITEMS(fmEvent, c->events)[c->eventCount] = fmEventOf(in);
+    fmCutPair *pair = &FM_ITEMS(fmCutPair, c->pairs)[c->pairCount];
+    pair->face[0] = faceA, pair->face[1] = faceB;
+    pair->event[0] = c->eventCount, pair->event[1] = c->eventCount + 1;
+    pair->starts[0] = true, pair->starts[1] = false;
+    pair->eventCount = 2;
+    /* field by field: a whole one put together elsewhere is not there yet when it is copied from there */
+    fmEvent *event = &FM_ITEMS(fmEvent, c->events)[c->eventCount];
+    event->pos.x = in->pos.x, event->pos.y = in->pos.y, event->pos.z = in->pos.z;
+    event->t = in->t;
+    event->edge = in->edge, event->face = in->face;
+    event->edgeOfB = in->edgeOfB, event->entering = in->entering;
+    event->inner = in->inner;
+    event->parent = event->region = 0;
     ++c->pairCount;
     ++c->eventCount;
     /* regions begin with these points */

@@ -252,15 +252,21 @@ static bool MakeSegment(const fmTree *tree, fmVec3 p, fmVec3 q, Segment *segment
     return true;
 }
 
-/* Children of a node that a segment may meet, far to near. */
+/* Which children of a node a segment may meet, and how near. */
+static unsigned SegmentLanes(const fmKernels *kernels, const fmNode8 *node, Segment *segment, float near[FM_LANES])
+{
+    CarrySegment(segment, node->origin);
+    fmStats.bvTests += (uint64_t)node->count;
+    return kernels->segmentNode(node, &segment->query, near);
+}
+
+/* Those children, far to near. */
 static int SegmentChildren(const fmKernels *kernels, const fmNode8 *node, Segment *segment,
                            int32_t children[FM_LANES])
 {
     float near[FM_LANES];
     int lanes[FM_LANES];
-    CarrySegment(segment, node->origin);
-    fmStats.bvTests += (uint64_t)node->count;
-    int count = FarToNear(kernels->segmentNode(node, &segment->query, near), near, lanes);
+    int count = FarToNear(SegmentLanes(kernels, node, segment, near), near, lanes);
     for (int i = 0; i < count; ++i)
         children[i] = node->child[lanes[i]];
     return count;
@@ -330,15 +336,16 @@ void fmTreeSegments(const fmTree *tree, const fmVec3 (*ends)[2], int count, fmFa
                 SegmentFaces(kernels, &tree->leaves[~at.child], segment, sink, contexts[at.segment]);
                 continue;
             }
-            int32_t children[FM_LANES];
-            int found = SegmentChildren(kernels, &tree->nodes[at.child], segment, children);
-            for (int k = 0; k < found; ++k) {
+            const fmNode8 *node = &tree->nodes[at.child];
+            float near[FM_LANES];
+            for (unsigned in = SegmentLanes(kernels, node, segment, near); in != 0; in &= in - 1) {
+                int32_t child = node->child[__builtin_ctz(in)];
                 if (nextCount == WAVE_MOST) {
-                    SearchSegment(tree, children[k], segment, sink, contexts[at.segment]);
+                    SearchSegment(tree, child, segment, sink, contexts[at.segment]);
                     continue;
                 }
-                fmPrefetchChild(tree, children[k]);
-                next[nextCount++] = (Visit){children[k], at.segment};
+                fmPrefetchChild(tree, child);
+                next[nextCount++] = (Visit){child, at.segment};
             }
         }
         waveCount = nextCount;
