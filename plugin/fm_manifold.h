@@ -6,16 +6,15 @@
 #include "fm_contact.h"
 #include "fm_contour.h"
 #include "fm_motion.h"
+#include "fm_places.h"
 
-/* Contacts of one region with one direction: the four corners of a face contact. */
-#define FM_FACE_CONTACTS 4
-/* ... and of one that closes round a body, like a cup in a cup: four above and four below. */
+/* Contacts of a region that closes round a body, like a cup in a cup: four above and four below. One with
+ * a single direction has FM_FACE_CONTACTS. */
 #define FM_REGION_CONTACTS 8
 
 /* Scratch of the stage, kept from call to call. */
 typedef struct fmManifold {
-    fmArray lowFaces, highFaces; /* faces seen along the direction */
-    fmArray candidates;
+    fmPlacesRoom places;
     /* b's points as seen from a, in b's frame, for the call; NULL when nothing is known to move */
     const fmMotion *motion;
     /* known to be deep: one direction is enough, no cup lies in a cup */
@@ -27,9 +26,9 @@ typedef struct fmManifold {
 int fmManifoldBuild(fmManifold *manifold, const fmContour *contour, int32_t r,
                     fmContact contacts[FM_REGION_CONTACTS]);
 
-/* Measures contacts anew, each on the line through it along its normal, on the meshes of `contour` and as far as
- * its depth and `beyond` to both sides: place, depth and faces. The depth is -1 where a line finds no
- * overlap. */
+/* Measures contacts anew, each on the line through it along its normal, on the meshes of `contour` and as
+ * far as its depth and `beyond` to both sides: place, depth and faces. The depth is -1 where a line finds
+ * no overlap. */
 void fmManifoldMeasure(const fmContour *contour, double beyond, fmContact *contacts, int count);
 
 void fmManifoldFree(fmManifold *manifold);

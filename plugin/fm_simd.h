@@ -1,6 +1,6 @@
-/* The one place that knows vector instructions: a few float operations on 1, 4 or 8 lanes through
- * the compiler's vector types, for which + - * work as they stand. No operation here or in its
- * callers is fused or reordered, so every width gives the same bits in every lane. */
+/* The one place that knows vector instructions: a few operations on 1, 4 or 8 floats or on two
+ * doubles through the compiler's vector types, for which + - * work as they stand. No operation here
+ * or in its callers is fused or reordered, so every width gives the same bits in every lane. */
 #ifndef FM_SIMD_H
 #define FM_SIMD_H
 
@@ -67,8 +67,133 @@ static inline float fmSelect1(fmMask1 m, float a, float b)
     return m ? a : b;
 }
 
-/* Two lanes of doubles, of which every body is the same. */
+/* Two lanes of doubles, of which every body is the same; what the compiler does not find by itself. */
 typedef double fmDouble2 __attribute__((vector_size(16)));
+typedef int64_t fmMask2 __attribute__((vector_size(16)));
+
+/* Two vectors. */
+typedef struct fmVec3x2 {
+    fmDouble2 x, y, z;
+} fmVec3x2;
+
+static inline fmDouble2 fmLoad2(const double *p)
+{
+    fmDouble2 a;
+    memcpy(&a, p, sizeof a);
+    return a;
+}
+
+static inline void fmStore2(double *p, fmDouble2 a)
+{
+    memcpy(p, &a, sizeof a);
+}
+
+static inline fmDouble2 fmAbs2(fmDouble2 a)
+{
+    return (fmDouble2)((fmMask2)a & INT64_MAX);
+}
+
+static inline fmDouble2 fmSelect2(fmMask2 m, fmDouble2 a, fmDouble2 b)
+{
+    return (fmDouble2)((m & (fmMask2)a) | (~m & (fmMask2)b));
+}
+
+/* One bit for each lane of a mask, masks of where a < b and a = b, and the smaller and the larger, which
+ * is b where they do not compare: by the instructions where we know them, as gcc takes masks of doubles
+ * apart for want of SSE4. */
+#if FM_SIMD_X86
+static inline unsigned fmBits2(fmMask2 m)
+{
+    return (unsigned)_mm_movemask_pd((__m128d)m);
+}
+
+static inline fmMask2 fmLess2(fmDouble2 a, fmDouble2 b)
+{
+    return (fmMask2)_mm_cmplt_pd(a, b);
+}
+
+static inline fmMask2 fmEqual2(fmDouble2 a, fmDouble2 b)
+{
+    return (fmMask2)_mm_cmpeq_pd(a, b);
+}
+
+static inline fmDouble2 fmMin2(fmDouble2 a, fmDouble2 b)
+{
+    return _mm_min_pd(a, b);
+}
+
+static inline fmDouble2 fmMax2(fmDouble2 a, fmDouble2 b)
+{
+    return _mm_max_pd(a, b);
+}
+#else
+static inline unsigned fmBits2(fmMask2 m)
+{
+    return (unsigned)((m[0] & 1) | (m[1] & 2));
+}
+
+static inline fmMask2 fmLess2(fmDouble2 a, fmDouble2 b)
+{
+    return a < b;
+}
+
+static inline fmMask2 fmEqual2(fmDouble2 a, fmDouble2 b)
+{
+    return a == b;
+}
+
+static inline fmDouble2 fmMin2(fmDouble2 a, fmDouble2 b)
+{
+    return fmSelect2(a < b, a, b);
+}
+
+static inline fmDouble2 fmMax2(fmDouble2 a, fmDouble2 b)
+{
+    return fmSelect2(a > b, a, b);
+}
+#endif
+
+/* The least of numbers and of `least`; then the most. One that is not a number counts for nothing. */
+static inline double fmLeast(const double *h, int count, double least)
+{
+    fmDouble2 two = {least, least};
+    int i = 0;
+    for (; i + 1 < count; i += 2)
+        two = fmMin2(fmLoad2(h + i), two);
+    least = two[0] < two[1] ? two[0] : two[1];
+    return i < count && h[i] < least ? h[i] : least;
+}
+
+static inline double fmMost(const double *h, int count, double most)
+{
+    fmDouble2 two = {most, most};
+    int i = 0;
+    for (; i + 1 < count; i += 2)
+        two = fmMax2(fmLoad2(h + i), two);
+    most = two[0] > two[1] ? two[0] : two[1];
+    return i < count && h[i] > most ? h[i] : most;
+}
+
+/* The first place of a number that is among them. Up to 64 are looked at together, as no branch could foresee
+ * where it is. */
+static inline int fmPlaceOf(const double *h, int count, double number)
+{
+    uint64_t bits = 0;
+    int first = 0;
+    for (; bits == 0 && first < count; first += 64) {
+        int end = count - first < 64 ? count - first : 64, i = 0;
+        for (; i + 1 < end; i += 2)
+            bits |= (uint64_t)fmBits2(fmEqual2(fmLoad2(h + first + i), (fmDouble2){number, number})) << i;
+        if (i < end)
+            bits |= (uint64_t)(h[first + i] == number) << i;
+    }
+    return bits ? first - 64 + __builtin_ctzll(bits) : 0;
+}
+
+static inline fmDouble2 fmDot2(const fmVec3x2 *a, fmVec3x2 b)
+{
+    return a->x * b.x + a->y * b.y + a->z * b.z;
+}
 
 /* Four lanes. A mask has all bits of a lane set or none. */
 typedef float fmFloat4 __attribute__((vector_size(16)));

@@ -58,13 +58,6 @@ void fmSpmRootBuild(fmSpmRoot *root, const fmVec3 *points, int32_t count)
     fmSpmRootFill(root, &box, supportOfPoints, &all);
 }
 
-/* One number of either side. */
-typedef fmDouble2 Two;
-
-typedef struct Two3 {
-    Two x, y, z;
-} Two3;
-
 /* Where a direction meets the cube. */
 typedef struct Place {
     int axis;           /* 0 to 2: that of the face; the table runs along the next two */
@@ -105,27 +98,27 @@ static inline __attribute__((always_inline)) Cell cellAt(const fmSpmRoot *root, 
 typedef struct Lookup {
     Place place[2];
     Cell cell[2];
-    Two sign, major;   /* of the coordinate along the axis, and its size */
-    Two u, v, inV;     /* in cells from the corner of the face, and in the cell */
-    Two across, value; /* how much the value grows along v; the value itself */
+    fmDouble2 sign, major;   /* of the coordinate along the axis, and its size */
+    fmDouble2 u, v, inV;     /* in cells from the corner of the face, and in the cell */
+    fmDouble2 across, value; /* how much the value grows along v; the value itself */
 } Lookup;
 
 #define HALF_CELLS (0.5 * (FM_SPMROOT_SIDE - 1)) /* of the side of a face */
 
-static inline __attribute__((always_inline)) Lookup lookUp(const fmSpmRoot *const root[2], Two3 d)
+static inline __attribute__((always_inline)) Lookup lookUp(const fmSpmRoot *const root[2], fmVec3x2 d)
 {
     Lookup l = {.place = {placeOf(d.x[0], d.y[0], d.z[0]), placeOf(d.x[1], d.y[1], d.z[1])}};
     const Place *a = &l.place[0], *b = &l.place[1];
-    l.sign = (Two){1 - 2 * a->negative, 1 - 2 * b->negative};
-    l.major = (Two){a->along, b->along} * l.sign;
-    const Two scale = 1 / l.major;
-    l.u = ((Two){a->u, b->u} * scale + 1) * HALF_CELLS;
-    l.v = ((Two){a->v, b->v} * scale + 1) * HALF_CELLS;
+    l.sign = (fmDouble2){1 - 2 * a->negative, 1 - 2 * b->negative};
+    l.major = (fmDouble2){a->along, b->along} * l.sign;
+    const fmDouble2 scale = 1 / l.major;
+    l.u = ((fmDouble2){a->u, b->u} * scale + 1) * HALF_CELLS;
+    l.v = ((fmDouble2){a->v, b->v} * scale + 1) * HALF_CELLS;
     l.cell[0] = cellAt(root[0], a, l.u[0], l.v[0]);
     l.cell[1] = cellAt(root[1], b, l.u[1], l.v[1]);
-    Two below = {l.cell[0].below, l.cell[1].below};
-    l.across = (Two){l.cell[0].above, l.cell[1].above} - below;
-    l.inV = (Two){l.cell[0].inV, l.cell[1].inV};
+    fmDouble2 below = {l.cell[0].below, l.cell[1].below};
+    l.across = (fmDouble2){l.cell[0].above, l.cell[1].above} - below;
+    l.inV = (fmDouble2){l.cell[0].inV, l.cell[1].inV};
     l.value = below + l.inV * l.across;
     return l;
 }
@@ -143,24 +136,24 @@ static inline __attribute__((always_inline)) fmVec3 inOrder(const Place *place, 
 }
 
 /* Slopes along the two coordinates; the rest of the value belongs to the face's own one. */
-static inline __attribute__((always_inline)) Two3 slopesIn(const Lookup *l)
+static inline __attribute__((always_inline)) fmVec3x2 slopesIn(const Lookup *l)
 {
     const float *a = l->cell[0].slope, *b = l->cell[1].slope;
-    Two du = HALF_CELLS * ((Two){a[0], b[0]} + l->inV * (Two){a[1] - a[0], b[1] - b[0]});
-    Two dv = HALF_CELLS * l->across;
-    Two own = l->value - du * (l->u / HALF_CELLS - 1) - dv * (l->v / HALF_CELLS - 1);
+    fmDouble2 du = HALF_CELLS * ((fmDouble2){a[0], b[0]} + l->inV * (fmDouble2){a[1] - a[0], b[1] - b[0]});
+    fmDouble2 dv = HALF_CELLS * l->across;
+    fmDouble2 own = l->value - du * (l->u / HALF_CELLS - 1) - dv * (l->v / HALF_CELLS - 1);
     own = l->sign * own;
     fmVec3 p = inOrder(&l->place[0], own[0], du[0], dv[0]),
            q = inOrder(&l->place[1], own[1], du[1], dv[1]);
-    return (Two3){{p.x, q.x}, {p.y, q.y}, {p.z, q.z}};
+    return (fmVec3x2){{p.x, q.x}, {p.y, q.y}, {p.z, q.z}};
 }
 
 double fmSpmRootSupport(const fmSpmRoot *root, fmVec3 d, fmVec3 *point)
 {
     const fmSpmRoot *const both[2] = {root, root};
-    Lookup l = lookUp(both, (Two3){{d.x, d.x}, {d.y, d.y}, {d.z, d.z}});
+    Lookup l = lookUp(both, (fmVec3x2){{d.x, d.x}, {d.y, d.y}, {d.z, d.z}});
     if (point) {
-        Two3 p = slopesIn(&l);
+        fmVec3x2 p = slopesIn(&l);
         *point = fmVec(p.x[0], p.y[0], p.z[0]);
     }
     return l.major[0] * l.value[0];
@@ -190,10 +183,10 @@ static inline __attribute__((always_inline)) bool searchAxis(const Rivals *rival
     fmVec3 to = rivals->b ? fmTransform(bPose, rivals->b->center) : rivals->center;
     fmVec3 d = fmSub(to, fmTransform(aPose, rivals->a->center));
     /* b is asked the other way: its rotation is taken negative */
-    Two3 turn[3];
+    fmVec3x2 turn[3];
     for (int i = 0; i < 3; ++i) {
         fmVec3 p = aPose->r.row[i], q = bPose->r.row[i];
-        turn[i] = (Two3){{p.x, -q.x}, {p.y, -q.y}, {p.z, -q.z}};
+        turn[i] = (fmVec3x2){{p.x, -q.x}, {p.y, -q.y}, {p.z, -q.z}};
     }
     for (int step = 0;; ++step) {
         double length = fabs(d.x) + fabs(d.y) + fabs(d.z);
@@ -201,11 +194,11 @@ static inline __attribute__((always_inline)) bool searchAxis(const Rivals *rival
             return false;
 
         /* the support of both sides together: negative when d separates them */
-        Two3 local = {turn[0].x * d.x + (turn[1].x * d.y + turn[2].x * d.z),
-                      turn[0].y * d.x + (turn[1].y * d.y + turn[2].y * d.z),
-                      turn[0].z * d.x + (turn[1].z * d.y + turn[2].z * d.z)};
+        fmVec3x2 local = {turn[0].x * d.x + (turn[1].x * d.y + turn[2].x * d.z),
+                          turn[0].y * d.x + (turn[1].y * d.y + turn[2].y * d.z),
+                          turn[0].z * d.x + (turn[1].z * d.y + turn[2].z * d.z)};
         Lookup l = lookUp(roots, local);
-        Two support = l.major * l.value;
+        fmDouble2 support = l.major * l.value;
         double along = support[0];
         if (rivals->b) {
             along += support[1];
@@ -223,10 +216,8 @@ static inline __attribute__((always_inline)) bool searchAxis(const Rivals *rival
 
         /* mirror d at the plane across the difference of the supporting points, which is the slope of that
          * sum (Chung and Wang) */
-        Two3 s = slopesIn(&l);
-        Two x = turn[0].x * s.x + turn[0].y * s.y + turn[0].z * s.z,
-            y = turn[1].x * s.x + turn[1].y * s.y + turn[1].z * s.z,
-            z = turn[2].x * s.x + turn[2].y * s.y + turn[2].z * s.z;
+        fmVec3x2 s = slopesIn(&l);
+        fmDouble2 x = fmDot2(&turn[0], s), y = fmDot2(&turn[1], s), z = fmDot2(&turn[2], s);
         fmVec3 p = fmAdd(fmVec(x[0], y[0], z[0]), aPose->t);
         fmVec3 q = rivals->b ? fmSub(bPose->t, fmVec(x[1], y[1], z[1])) : cornerAgainst(rivals, d);
         fmVec3 slope = fmSub(p, q);

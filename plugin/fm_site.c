@@ -1,0 +1,263 @@
+#include "fm_site.h"
+
+#define FM_FACETS_TOGETHER 16
+#define FM_FEW_POINTS 16   /* inside points below which blunt edges count as ridges, too */
+#define FM_RIDGE_POINTS 64 /* inside points at which sharp edges are looked for, and events */
+#define FM_DEEP_POINTS 32  /* that stand for all where the overlap is known to be deep */
+#define FM_PI 3.14159265358979323846
+
+static void AddPoint(fmPointSet *set, fmVec3 p)
+{
+    set->x[set->count] = p.x;
+    set->y[set->count] = p.y;
+    set->z[set->count++] = p.z;
+}
+
+/* The inside points of one mesh. Where they are many, of each run of them (neighbours on the surface, as the
+ * flood came to them) the one that reaches farthest into the other mesh stands for the others. */
+static void GatherInside(fmSite *site, int side)
+{
+    const fmContour *c = site->contour;
+    fmRange range = site->region->points[side];
+    const int32_t *points = FM_ITEMS(int32_t, c->points) + range.first;
+    int32_t run = (range.count + site->manyPoints - 1) / site->manyPoints;
+    /* the vector area points the way a goes in */
+    fmVec3 inwards = side == 0 ? fmUnrotate(&c->aInB.r, site->vectorArea) : fmNeg(site->vectorArea);
+    int before = site->points->count;
+    for (int32_t first = 0; first < range.count; first += run) {
+        int32_t farthest = points[first];
+        double far = fmDot(inwards, c->mesh[side]->points[farthest]);
+        for (int32_t i = first + 1; i < first + run && i < range.count; ++i) {
+            double h = fmDot(inwards, c->mesh[side]->points[points[i]]);
+            if (h > far) {
+                far = h;
+                farthest = points[i];
+            }
+        }
+        AddPoint(site->points, fmContourPoint(c, side, farthest));
+    }
+    site->points->inside[side] = site->points->count - before;
+}
+
+static void GatherPoints(fmSite *site)
+{
+    site->points->count = 0;
+    GatherInside(site, 0);
+    GatherInside(site, 1);
+    int32_t count = site->region->events.count;
+    int32_t stride = (count + site->manyPoints - 1) / site->manyPoints;
+    for (int32_t i = 0; i < count; i += stride)
+        AddPoint(site->points, site->events[i].pos);
+}
+
+/* Both ends of an item that may lie across two lines of the cache. */
+#define FM_FETCH(item) (__builtin_prefetch(&(item)), __builtin_prefetch((const char *)(&(item) + 1) - 1))
+
+/* In a function that only fetches, which gcc takes for one without effects, leaving out its calls. */
+#define FM_HAS_EFFECT() __asm__ volatile("")
+
+/* What the region's edges and faces are like nobody has asked yet: it comes into the cache while the contour
+ * is measured. */
+static void FetchFeatures(const fmSite *site, bool ridges)
+{
+    FM_HAS_EFFECT();
+    const fmContour *c = site->contour;
+    int32_t events = site->region->events.count;
+    for (int32_t i = 0; i < events && i < FM_MANY_POINTS && ridges; ++i) {
+        const fmMesh *mesh = c->mesh[site->events[i].edgeOfB];
+        int32_t e = site->events[i].edge;
+        __builtin_prefetch(&mesh->edgeCos[e]);
+        __builtin_prefetch(&mesh->edgeKind[e]);
+        __builtin_prefetch(&mesh->edges[e]);
+    }
+    for (int side = 0; side < 2; ++side) {
+        const fmMesh *mesh = c->mesh[side];
+        fmRange range = site->region->faces[side];
+        const int32_t *faces = FM_ITEMS(int32_t, c->faces) + range.first;
+        for (int32_t i = 0; i < range.count && i < FM_MANY_FACES; ++i) {
+            __builtin_prefetch(&mesh->faceFacet[faces[i]]);
+            FM_FETCH(mesh->normals[faces[i]]);
+        }
+        range = site->region->points[side];
+        for (int32_t i = 0; i < range.count && i < FM_FEW_POINTS && ridges; ++i)
+            __builtin_prefetch(&mesh->pointFirstEdge[FM_ITEMS(int32_t, c->points)[range.first + i]]);
+    }
+}
+
+/* ... and the corners of the faces and the edges of the points, once these are there. */
+static void FetchNeighbours(const fmSite *site, bool ridges)
+{
+    FM_HAS_EFFECT();
+    const fmContour *c = site->contour;
+    for (int side = 0; side < 2; ++side) {
+        const fmMesh *mesh = c->mesh[side];
+        fmRange range = site->region->faces[side];
+        const int32_t *faces = FM_ITEMS(int32_t, c->faces) + range.first;
+        for (int32_t i = 0; i < range.count && i < FM_MANY_FACES; ++i)
+            for (int k = 0; k < 3; ++k)
+                FM_FETCH(mesh->points[mesh->faces[faces[i]].point[k]]);
+        range = site->region->points[side];
+        for (int32_t i = 0; i < range.count && i < FM_FEW_POINTS && ridges; ++i) {
+            int32_t point = FM_ITEMS(int32_t, c->points)[range.first + i];
+            __builtin_prefetch(&mesh->pointEdges[mesh->pointFirstEdge[point]]);
+        }
+    }
+}
+
+/* ... and at last what those edges are like. */
+static void FetchPointEdges(const fmSite *site)
+{
+    FM_HAS_EFFECT();
+    const fmContour *c = site->contour;
+    for (int side = 0; side < 2; ++side) {
+        const fmMesh *mesh = c->mesh[side];
+        fmRange range = site->region->points[side];
+        for (int32_t i = 0; i < range.count && i < FM_FEW_POINTS; ++i) {
+            int32_t point = FM_ITEMS(int32_t, c->points)[range.first + i];
+            for (int32_t k = mesh->pointFirstEdge[point]; k < mesh->pointFirstEdge[point + 1]; ++k) {
+                int32_t e = mesh->pointEdges[k];
+                __builtin_prefetch(&mesh->edgeCos[e]);
+                __builtin_prefetch(&mesh->edgeKind[e]);
+                __builtin_prefetch(&mesh->edges[e]);
+            }
+        }
+    }
+}
+
+/* The vector area of the contour; its length and the perimeter tell how well it is defined. */
+static void MeasureContour(fmSite *site)
+{
+    const fmRegion *region = site->region;
+    const fmSegment *segments = FM_ITEMS(fmSegment, site->contour->segments) + region->segments.first;
+    const fmEvent *all = site->contour->events.items;
+    fmVec3 sum = {0, 0, 0};
+    double perimeter = 0;
+    for (int32_t i = 0; i < region->segments.count; ++i) {
+        fmVec3 p = all[segments[i].from].pos, q = all[segments[i].to].pos;
+        sum = fmAdd(sum, fmCross(fmSub(p, site->view.centre), fmSub(q, p)));
+        perimeter += fmLength(fmSub(q, p));
+    }
+    double circle = perimeter * perimeter / (4 * FM_PI);
+    site->vectorArea = fmScale(sum, 0.5);
+    site->area = fmLength(site->vectorArea);
+    site->roundness = circle > 0 ? site->area / circle : 0;
+}
+
+static void AddFacet(fmSite *site, int side, int32_t face)
+{
+    int32_t facet = site->contour->mesh[side]->faceFacet[face];
+    fmBigFacet *list = site->facets[side];
+    int count = site->facetCount[side];
+    for (int k = count - 1; k >= 0; --k)
+        if (list[k].facet == facet)
+            return;
+    if (count < FM_MAX_DIRECTIONS)
+        list[site->facetCount[side]++] = (fmBigFacet){face, facet, fmSeenNormal(site->contour, side, face)};
+}
+
+void fmSiteFacets(fmSite *site, double leastArea)
+{
+    const fmContour *c = site->contour;
+    for (int side = 0; side < 2; ++side) {
+        fmRange range = site->region->faces[side];
+        const int32_t *faces = FM_ITEMS(int32_t, c->faces) + range.first;
+        for (int32_t i = 0; i < range.count && site->facetCount[side] < FM_MAX_DIRECTIONS;) {
+            /* some at a time, so that no branch has to wait for an area */
+            int32_t large[FM_FACETS_TOGETHER];
+            int count = 0;
+            for (int k = 0; k < FM_FACETS_TOGETHER && i < range.count; ++k, ++i) {
+                large[count] = faces[i];
+                count += fmFacetOf(c->mesh[side], faces[i]).area >= leastArea;
+            }
+            for (int k = 0; k < count; ++k)
+                AddFacet(site, side, large[k]);
+        }
+    }
+}
+
+void fmSiteRestingFacets(fmSite *site)
+{
+    const fmContour *c = site->contour;
+    for (int side = 0; side < 2; ++side) {
+        const fmMesh *mesh = c->mesh[side];
+        fmRange range = site->region->faces[side];
+        for (int32_t i = 0; i < range.count; ++i)
+            for (int k = 0; k < 3; ++k) {
+                int32_t face = FM_ITEMS(int32_t, c->faces)[range.first + i];
+                int32_t next = mesh->faces[face].next[k];
+                if (next >= 0 && (side == 0 ? -1 : 1) * fmDot(fmSeenNormal(c, side, next), site->view.n) >
+                                     FM_FLAT_COS)
+                    AddFacet(site, side, next);
+            }
+    }
+}
+
+static inline void AddRidge(fmSite *site, int side, int32_t e)
+{
+    const fmMesh *mesh = site->contour->mesh[side];
+    bool sharp = mesh->edgeCos[e] < FM_SHARP_COS;
+    if (!(sharp || site->fewPoints) || site->ridgeCount[side] == FM_MAX_RIDGES ||
+        mesh->edgeKind[e] != FM_EDGE_CONVEX)
+        return;
+    uint64_t bit = (uint64_t)1 << (e & 63);
+    for (int i = site->ridgeBits[side] & bit ? site->ridgeCount[side] - 1 : -1; i >= 0; --i)
+        if (site->ridges[side][i].edge == e)
+            return;
+    site->ridgeBits[side] |= bit;
+    fmVec3 p = fmContourPoint(site->contour, side, mesh->edges[e].point[0]);
+    fmVec3 q = fmContourPoint(site->contour, side, mesh->edges[e].point[1]);
+    site->ridges[side][site->ridgeCount[side]++] = (fmRidge){p, q, e, sharp};
+}
+
+/* Convex edges that take part in the region: those that are crossed, and those at inside points. Between
+ * few points even blunt ones matter: the deepest place may be where two of them cross. */
+static void GatherRidges(fmSite *site)
+{
+    const fmContour *c = site->contour;
+    site->fewPoints = site->region->points[0].count + site->region->points[1].count < FM_FEW_POINTS;
+    FetchPointEdges(site);
+    int32_t stride = site->region->events.count / (2 * FM_RIDGE_POINTS) + 1;
+    for (int32_t i = 0; i < site->region->events.count; i += stride)
+        AddRidge(site, site->events[i].edgeOfB, site->events[i].edge);
+    for (int side = 0; side < 2; ++side) {
+        const fmMesh *mesh = c->mesh[side];
+        fmRange range = site->region->points[side];
+        stride = range.count / FM_RIDGE_POINTS + 1;
+        const int32_t *points = FM_ITEMS(int32_t, c->points) + range.first;
+        for (int32_t i = 0; i < range.count; i += stride) {
+            int32_t point = points[i];
+            for (int32_t k = mesh->pointFirstEdge[point]; k < mesh->pointFirstEdge[point + 1]; ++k)
+                AddRidge(site, side, mesh->pointEdges[k]);
+        }
+    }
+}
+
+double fmSiteExtent(const fmSite *site)
+{
+    fmBox box = fmEmptyBox();
+    for (int32_t i = 0; i < site->region->events.count; ++i)
+        fmBoxAdd(&box, site->events[i].pos);
+    return fmLength(fmSub(box.hi, box.lo));
+}
+
+void fmSiteBuild(fmSite *site, fmSiteRoom *room, const fmContour *c, int32_t r, bool deep)
+{
+    const fmRegion *region = &FM_ITEMS(fmRegion, c->regions)[r];
+    *site = (fmSite){.view = {.contour = c, .size = fmSmaller(c->mesh[0]->size, c->mesh[1]->size)},
+                     .contour = c,
+                     .manyPoints = deep ? FM_DEEP_POINTS : FM_MANY_POINTS,
+                     .region = region,
+                     .events = FM_ITEMS(fmEvent, c->events) + region->events.first,
+                     .points = &room->points,
+                     .facets = {room->facets[0], room->facets[1]},
+                     .ridges = {room->ridges[0], room->ridges[1]}};
+    FetchFeatures(site, !deep);
+    for (int32_t i = 0; i < region->events.count; ++i)
+        site->view.centre = fmAdd(site->view.centre, site->events[i].pos);
+    site->view.centre = fmScale(site->view.centre, 1.0 / region->events.count);
+    MeasureContour(site);
+    FetchNeighbours(site, !deep);
+    GatherPoints(site);
+    if (!deep)
+        GatherRidges(site);
+}
