@@ -9,15 +9,17 @@
 #define NEAR_REST 16
 /* Sums of a few rounded lengths. */
 #define NEAR_SLACK 1e-12
+
 /* By how much points one unit apart may move against each other between two poses: the difference of two rotations
  * is what one rotation leaves of the identity, whose two singular values that are not zero are equal, so that it
- * stretches no length by more than its Frobenius norm over the root of two. */
+ * stretches no length by more than its Frobenius norm over the root of two. A matrix that is not quite a rotation is
+ * nearer to one than four times its defect. */
 static double Turn(const fmPose *from, const fmPose *to)
 {
     double turnSq = 0;
     for (int i = 0; i < 3; ++i)
         turnSq += fmDistanceSq(from->r.row[i], to->r.row[i]);
-    return sqrt(0.5 * turnSq);
+    return sqrt(0.5 * turnSq) + 4 * (fmRotationDefect(&from->r) + fmRotationDefect(&to->r));
 }
 
 /* How far the walk's centres have moved, the one as b sees it, the other as a does. */

@@ -45,17 +45,6 @@ static bool IsFinitePose(const fmPose *pose)
            fmIsFinite(pose->r.row[2]);
 }
 
-/* How far the matrix is from a rotation: the inverse pose is off by that fraction of the
- * lengths. */
-static double RotationDefect(const fmMat3 *m)
-{
-    double defect = 0;
-    for (int i = 0; i < 3; ++i)
-        for (int j = 0; j <= i; ++j)
-            defect = fmax(defect, fabs(fmDot(m->row[i], m->row[j]) - (i == j)));
-    return defect;
-}
-
 /* The marked lanes sorted by `near`, far ones first, so that the nearest ends on top of the
  * stack. */
 static int FarToNear(unsigned in, const float near[FM_LANES], int lanes[FM_LANES])
@@ -91,7 +80,7 @@ static void PlaceTrees(fmPairQuery *query, const fmTree *a, const fmTree *b, con
     fmPose bInA = fmInversePose(aInB);
     margin = margin > 0 ? margin : 0;
     double lengths = a->size + b->size + fmMaxAbs(aInB->t) + margin;
-    double slack = lengths * (DOUBLE_SLACK + 4 * RotationDefect(&aInB->r));
+    double slack = lengths * (DOUBLE_SLACK + 4 * fmRotationDefect(&aInB->r));
     query->sides[0] = MakeSide(a, aInB);
     query->sides[1] = MakeSide(b, &bInA);
     query->margin = RoundUp(margin);

@@ -208,6 +208,17 @@ static inline fmPose fmInversePose(const fmPose *a)
     return (fmPose){rt, fmNeg(fmRotate(&rt, a->t))};
 }
 
+/* How far the matrix is from a rotation: the inverse pose is off by that fraction of the
+ * lengths. */
+static inline double fmRotationDefect(const fmMat3 *m)
+{
+    double defect = 0;
+    for (int i = 0; i < 3; ++i)
+        for (int j = 0; j <= i; ++j)
+            defect = fmLarger(defect, fabs(fmDot(m->row[i], m->row[j]) - (i == j)));
+    return defect;
+}
+
 static inline fmBox fmEmptyBox(void)
 {
     return (fmBox){{DBL_MAX, DBL_MAX, DBL_MAX}, {-DBL_MAX, -DBL_MAX, -DBL_MAX}};

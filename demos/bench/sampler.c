@@ -98,7 +98,7 @@ static const Stage kStages[] = {
     {NARROW, "triangle pairs, exactly", {"fm_cross.c", "fmCross"}, NULL},
     {NARROW, "contours and the regions in them", {"fm_contour.c", "fmContour"}, NULL},
     {NARROW, "regions: direction, depths, points", {"fm_manifold.c", "fmManifold"}, NULL},
-    {NARROW, "memory of pairs", {"fm_front.c", "fmFront", "fmPairMemory"}, NULL},
+    {NARROW, "memory of pairs", {"fm_front.c", "fmFront", "fmPairMemory", "fmNear", "fm_near.c"}, NULL},
     {NARROW,
      "velocities",
      {"fm_motion.c", "fmMotion", "fmTwist", "fmSideTwist", "fm_cone.c"},
