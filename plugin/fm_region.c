@@ -278,14 +278,20 @@ static bool GroupByRegion(fmContour *c, fmArray *array, int32_t count, size_t si
         *RANGE(0) = (fmRange){0, count};
         return true;
     }
-    for (int32_t i = 0; i < count; ++i)
-        ++RANGE(regionOf(c, items + (size_t)i * size))->count;
+    int32_t last = 0;
+    bool grouped = true; /* as they come, one contour after the other, they mostly are */
+    for (int32_t i = 0; i < count; ++i) {
+        int32_t r = regionOf(c, items + (size_t)i * size);
+        ++RANGE(r)->count;
+        grouped &= r >= last;
+        last = r;
+    }
     int32_t first = 0;
     for (int32_t r = 0; r < c->regionCount; ++r) {
         RANGE(r)->first = first;
         first += RANGE(r)->count;
     }
-    if (count == 0)
+    if (grouped)
         return true;
     if (!fmArrayReserve(&c->order, (size_t)count * size))
         return false;
