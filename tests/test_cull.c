@@ -95,6 +95,12 @@ static const unsigned kConservative[] = {
     FM_CULL_SPM | FM_CULL_PATCHES | FM_CULL_COHERENCE,
 };
 
+static void FreeMemo(fmPairMemo *memo)
+{
+    fmFrontFree(&memo->front);
+    fmNearFree(&memo->near);
+}
+
 /* The heart of the matter: no stage, no volume, no mapping, no memory changes one bit. */
 static void contacts_are_bit_identical(void)
 {
@@ -127,7 +133,7 @@ static void contacts_are_bit_identical(void)
     CU_ASSERT(touching > placements / 4);
     for (int v = 0; v < VARIANTS; ++v)
         for (size_t s = 0; s < FM_COUNT_OF(kConservative); ++s)
-            fmFrontFree(&memo[v][s].front);
+            FreeMemo(&memo[v][s]);
     freeModel(&lumps);
     freeModel(&torus);
 }
@@ -232,7 +238,7 @@ static void velocity_takes_whole_receding_regions(void)
     CU_ASSERT((double)early < 0.01 * (double)approaching);
     CU_ASSERT(approaching > placements / 10 && dropped > placements / 50);
     for (int v = 0; v < VARIANTS; ++v)
-        fmFrontFree(&memo[v].front);
+        FreeMemo(&memo[v]);
     freeModel(&lumps);
     freeModel(&torus);
 }
@@ -267,7 +273,7 @@ static void any_contact(void)
         int foundAgain = collide(&lumps, &torus, &pose, 0, &query, again);
         CU_ASSERT(sameContacts(one, found, again, foundAgain));
     }
-    fmFrontFree(&memo.front);
+    FreeMemo(&memo);
     freeModel(&lumps);
     freeModel(&torus);
 }
