@@ -19,7 +19,11 @@
  * (rounding of either centre, of the difference), the axes 5 u (rounding, rotation), so a
  * projection on a box axis carries at most 15 u S, an entry of the matrix between the axes 8 u, a
  * projected radius 11 u S. An edge axis multiplies two such numbers twice: 2 (15 + 8 + 2) u S.
- * Together less than 64 u S. */
+ * Together less than 64 u S.
+ * How far boxes are apart is measured by the same numbers, less the slack once more. Their errors are fractions of the
+ * distance D of the centres then. Where D is over 4 S the box axes alone tell D / sqrt(3) - S > D / 4, of which their
+ * 15 u D are 60 u at most; where it is not, 15 u D are less than the slack. The edge axes are asked where the box axes
+ * tell nothing, so that D is no more than 2 S, and their 50 u D are less than twice the slack. */
 #define FM_BOX_SLACK 0x1p-18f
 
 /* Leaves. With radii a and b and reach M = a + b + margin, all corners of touching triangles are

@@ -63,9 +63,9 @@ INLINE void LoadRows(const float rows[3][FM_LANES], int g, W out[3])
 }
 
 /* Fifteen axes: the three of the box, the three of each lane, then the nine cross products, which
- * are tried only when one of the lanes is still in. apart[i]: how far lane i is from touching, at least, by the first six
- * axes or, when it is in by them, by the others (which are shorter than unit vectors); 0 for the lanes that are
- * returned. */
+ * are tried only when one of the lanes is still in. apart[i]: how far lane i is from touching, at
+ * least, by the first six axes or, when it is in by them, by the others (which are shorter than unit
+ * vectors); nothing for the lanes that are returned. */
 INLINE unsigned BoxNodeGroup(const fmNode8 *node, const fmBoxQuery *box, int g, float *farSq, float *apart)
 {
     W h[3], d[3], b[3][3], c[3][3], r[3][3], onBox[3], onLane[3], most = {0};
@@ -91,7 +91,7 @@ INLINE unsigned BoxNodeGroup(const fmNode8 *node, const fmBoxQuery *box, int g, 
         most = MAX(ABS(onLane[j]) - radius, most);
     }
     M out = most > (W){0};
-    STORE(apart, most);
+    STORE(apart, most - slack);
     if (BITS(out) == GROUP_BITS)
         return 0;
     W bySix = most;
@@ -106,7 +106,7 @@ INLINE unsigned BoxNodeGroup(const fmNode8 *node, const fmBoxQuery *box, int g, 
             most = MAX(ABS(distance) - (slack + ofBox + ofLane), most);
         }
     }
-    STORE(apart, SELECT(out, bySix, most));
+    STORE(apart, SELECT(out, bySix, most) - slack);
     out = most > (W){0};
     return ~BITS(out) & GROUP_BITS;
 }
@@ -433,15 +433,16 @@ INLINE float Farthest(const fmLeaf8 *leaf, const float n[3], int *corner, int *l
     return top;
 }
 
-/* Looks for a plane between two leaves: across `axis`, a unit vector in the frame of `to` that points from `from`
- * to it, then across others, each of which would part the two corners that reach farthest over the one before
- * (Chung and Wang 1996). Returns how far apart they are, or 0; the axis is the last one tried. An axis
- * carries 4 u, turned to the other frame 10 u, and so what a leaf reaches 14 u of its radius at most, and the shift 8 u of
- * the sum of both when they touch: less than the slack of corners. */
+/* Looks for a plane between two leaves: across `axis`, a unit vector in the frame of `to` that points
+ * from `from` to it, then across others, each of which would part the two corners that reach farthest
+ * over the one before (Chung and Wang 1996). Returns how far apart they are, or 0; the axis is the last
+ * one tried. An axis carries 4 u, turned to the other frame 10 u, and so what a leaf reaches 14 u of its
+ * radius at most, and the shift 8 u of itself: less than the slack of corners on all of them. */
 static float PlaneBetween(const fmLeaf8 *from, const fmLeaf8 *to, const fmLeafPose *pose, int tries,
                           float axis[3])
 {
-    float limit = FM_CORNER_SLACK * (from->radius + to->radius + pose->margin) + pose->margin + FLT_MIN;
+    float lengths = from->radius + to->radius + fabsf(pose->t[0]) + fabsf(pose->t[1]) + fabsf(pose->t[2]);
+    float limit = FM_CORNER_SLACK * (lengths + pose->margin) + pose->margin + FLT_MIN;
     for (;;) {
         float turned[3], back[3], way[3];
         int corner[2], lane[2];
@@ -450,7 +451,8 @@ static float PlaneBetween(const fmLeaf8 *from, const fmLeaf8 *to, const fmLeafPo
             back[k] = -axis[k];
         }
         float shift = axis[0] * pose->t[0] + axis[1] * pose->t[1] + axis[2] * pose->t[2];
-        float apart = -Farthest(to, back, &corner[1], &lane[1]) - Farthest(from, turned, &corner[0], &lane[0]) - shift;
+        float apart = -Farthest(to, back, &corner[1], &lane[1]) -
+                      Farthest(from, turned, &corner[0], &lane[0]) - shift;
         if (apart > limit)
             return apart - limit;
         if (--tries == 0)

@@ -60,8 +60,7 @@ INLINE void LookInto(const fmPairQuery *query, const fmBoxPair *pair, int side, 
     opened->in = BoxNodeApart(opened->node, &box, opened->farSq, opened->apart);
 }
 
-/* The least distance of the lanes of a node that are not in a set of them. Of boxes far from each other it is off by up
- * to 45 u (fm_kernels.h), of boxes that are near by less than their slack. */
+/* The least distance of the lanes of a node that are not in a set of them; 60 u off at most (fm_kernels.h). */
 INLINE double LeastApart(const Opened *opened, unsigned in)
 {
     float least = FLT_MAX;
@@ -282,6 +281,10 @@ INLINE void FirstAxis(const MetLeaves *met, float axis[3])
     for (int i = 0; i < 3; ++i)
         axis[i] = met->pose.r[i][0] * lookFrom[0] + met->pose.r[i][1] * lookFrom[1] +
                   met->pose.r[i][2] * lookFrom[2] - lookTo[i] - centres * t[i];
+}
+
+INLINE void MakeUnit(float axis[3])
+{
     float length = sqrtf(axis[0] * axis[0] + axis[1] * axis[1] + axis[2] * axis[2]);
     for (int i = 0; i < 3; ++i)
         axis[i] = length > 0 ? axis[i] / length : i == 0;
@@ -300,6 +303,7 @@ INLINE bool MeetAgain(const fmPairQuery *query, int32_t i)
         FirstAxis(&met, near->axis);
         *reach = ReachOfLeaves(query, near->leaf);
     }
+    MakeUnit(near->axis);
     double apart = PlaneBetween(met.from, met.to, &met.pose, *until == FM_TOUCHING ? 1 : AXIS_TRIES, near->axis);
     if (apart > 0) {
         *until = fmWalkUntil(walk, *reach, apart * (1 - 0x1p-16));

@@ -1,9 +1,9 @@
 /* A search of two trees that is remembered, for the next one in a pose nearby. Every node that was opened keeps
  * how far the boxes that it turned away were from touching, at least; until the meshes have moved by that much
  * against each other, opening it again would turn the same boxes away, and it need not be done. So it is with
- * leaves that have a plane between them. (Verlet keeps neighbours of molecules that way, with one distance for all.) What is
- * remembered delivers more candidates than a search, never fewer that intersect. Knows numbers of boxes and leaves;
- * nothing of trees.
+ * leaves that have a plane between them. (Verlet keeps neighbours of molecules that way, with one distance for
+ * all.) What is remembered delivers more candidates than a search, never fewer that intersect. Knows numbers of
+ * boxes and leaves; nothing of trees.
  *
  * Bodies roll and turn on each other: where they touch they move least. So motion is measured at one point of each
  * mesh near there, and how the meshes turn apart from it. What is farther from that point moves by more. */
@@ -63,9 +63,9 @@ typedef struct fmWalk {
 #define FM_WALK_GROWN 2
 #define FM_WALK_GROWN_BY 8
 
-#define FM_NEVER_ASKED -1.0f    /* reach of leaves that were not yet looked at */
+#define FM_NEVER_ASKED -1.0f          /* reach of leaves that were not yet looked at */
 #define FM_NO_PLANE (-0.5f * FLT_MAX) /* until, of leaves that must always be looked at */
-#define FM_TOUCHING (-FLT_MAX)  /* ... and of which faces may touch */
+#define FM_TOUCHING (-FLT_MAX)        /* ... and of which faces may touch */
 
 static inline void fmWalkEmpty(fmWalk *walk)
 {

@@ -84,6 +84,41 @@ static fmPose Rounded(fmPose pose)
 }
 
 static Found fromList, fromTrees;
+static uint64_t listTests; /* of boxes, by memory */
+
+/* Two meshes with their trees. */
+typedef struct Two {
+    fmMesh a, b;
+    fmTree treeA, treeB;
+} Two;
+
+static Two CookTwo(TestMesh *sourceA, TestMesh *sourceB)
+{
+    Two two = {.a = TestMeshCook(sourceA), .b = TestMeshCook(sourceB)};
+    CU_ASSERT_FATAL(fmTreeBuild(&two.treeA, &two.a, FM_SPLIT_SAH, 8) == 0);
+    CU_ASSERT_FATAL(fmTreeBuild(&two.treeB, &two.b, FM_SPLIT_SAH, 8) == 0);
+    return two;
+}
+
+static void FreeTwo(Two *two)
+{
+    fmTreeFree(&two->treeA);
+    fmTreeFree(&two->treeB);
+    fmMeshFree(&two->a);
+    fmMeshFree(&two->b);
+}
+
+/* What memory finds at a pose, and what the trees find there; true when both find the same. */
+static bool Agree(Two *two, fmNearList *list, const fmPose *aInB)
+{
+    fromList = (Found){.a = &two->a, .b = &two->b, .aInB = aInB};
+    fromTrees = fromList;
+    fmStats.bvTests = 0;
+    fmNearPairs(list, &two->treeA, &two->treeB, aInB, NULL, Keep, &fromList);
+    listTests += fmStats.bvTests;
+    fmTreePairs(&two->treeA, &two->treeB, aInB, 0, Keep, &fromTrees);
+    return SameFound(&fromList, &fromTrees);
+}
 
 /* One row at one size, on every body of the kernels: what is found and how it is found is the same. */
 static void CheckMotion(const MotionRow *row, double size)
@@ -92,44 +127,35 @@ static void CheckMotion(const MotionRow *row, double size)
     TestMeshKnob(&sourceA, 0.2);
     TestMeshPlace(&sourceA, size, fmVec(0, 0, 0));
     TestMeshPlace(&sourceB, size, fmVec(0, 0, 0));
-    fmMesh a = TestMeshCook(&sourceA), b = TestMeshCook(&sourceB);
-    fmTree treeA, treeB;
-    CU_ASSERT_FATAL(fmTreeBuild(&treeA, &a, FM_SPLIT_SAH, 8) == 0);
-    CU_ASSERT_FATAL(fmTreeBuild(&treeB, &b, FM_SPLIT_SAH, 8) == 0);
+    Two two = CookTwo(&sourceA, &sourceB);
     fmSimd best = fmSimdCurrent();
-    uint64_t tests[FM_SIMD_AVX2 + 1] = {0};
+    uint64_t scalarTests = 0;
     for (int simd = FM_SIMD_SCALAR; simd <= (int)best; ++simd) {
         fmSimdSelect((fmSimd)simd);
         fmNearList list = {0};
         fmPose exact = {fmIdentity(), {2.0 * size, 0.1 * size, 0.1 * size}};
         uint64_t seed = 9;
         int wrong = 0, touching = 0;
+        listTests = 0;
         fmStats.cacheHits = fmStats.cacheTries = 0;
         for (int k = 0; k < 200; ++k) {
             exact = Moved(exact, &seed, row, fmVec(1.1 * size, 0, 0), size);
             fmPose aInB = row->rounded ? Rounded(exact) : exact;
-            fromList = (Found){.a = &a, .b = &b, .aInB = &aInB};
-            fromTrees = fromList;
-            fmStats.bvTests = 0;
-            fmNearPairs(&list, &treeA, &treeB, &aInB, NULL, Keep, &fromList);
-            tests[simd] += fmStats.bvTests;
-            fmTreePairs(&treeA, &treeB, &aInB, 0, Keep, &fromTrees);
-            wrong += !SameFound(&fromList, &fromTrees);
+            wrong += !Agree(&two, &list, &aInB);
             touching += fromTrees.count > 0;
         }
         FM_CHECK_ROW(row->name, wrong == 0);
         FM_CHECK_ROW(row->name, touching > 0);
-        FM_CHECK_ROW(row->name, tests[simd] == tests[FM_SIMD_SCALAR]);
+        if (simd == FM_SIMD_SCALAR)
+            scalarTests = listTests;
+        FM_CHECK_ROW(row->name, listTests == scalarTests);
         FM_CHECK_ROW(row->name, fmStats.cacheTries == 200);
         FM_CHECK_ROW(row->name, (int)fmStats.cacheHits >= row->hitsAtLeast);
         FM_CHECK_ROW(row->name, (int)fmStats.cacheHits <= row->hitsAtMost);
         fmNearFree(&list);
     }
     fmSimdSelect(best);
-    fmTreeFree(&treeA);
-    fmTreeFree(&treeB);
-    fmMeshFree(&a);
-    fmMeshFree(&b);
+    FreeTwo(&two);
     TestMeshFree(&sourceA);
     TestMeshFree(&sourceB);
 }
@@ -146,28 +172,21 @@ static void walks_lose_nothing(void)
 static void a_walk_that_grows_is_given_up(void)
 {
     TestMesh source = TestMeshSphere(1, 160, 100);
-    fmMesh a = TestMeshCook(&source), b = TestMeshCook(&source);
-    fmTree treeA, treeB;
-    CU_ASSERT_FATAL(fmTreeBuild(&treeA, &a, FM_SPLIT_SAH, 8) == 0);
-    CU_ASSERT_FATAL(fmTreeBuild(&treeB, &b, FM_SPLIT_SAH, 8) == 0);
+    Two two = CookTwo(&source, &source);
     fmNearList list = {0};
     fmPose aInB = {fmIdentity(), {0, 0, 1e-3}};
     fmStats.cacheHits = 0;
     for (int k = 0; k < 5; ++k) {
         aInB.t.x += 1e-6;
-        fromList = (Found){.a = &a, .b = &b, .aInB = &aInB};
-        fromTrees = fromList;
-        fmNearPairs(&list, &treeA, &treeB, &aInB, NULL, Keep, &fromList);
-        fmTreePairs(&treeA, &treeB, &aInB, 0, Keep, &fromTrees);
-        CU_ASSERT(fromTrees.count > 0 && SameFound(&fromList, &fromTrees));
+        CU_ASSERT(Agree(&two, &list, &aInB));
+        CU_ASSERT(fromTrees.count > 0);
     }
     CU_ASSERT_EQUAL(fmStats.cacheHits, 0);
-    CU_ASSERT(fmNearBytes(&list) <= 2 * (FM_WALK_OPENINGS * (sizeof(fmOpening) + 8) + FM_WALK_LEAVES * (sizeof(fmNearLeaves) + 8)));
+    size_t openings = FM_WALK_OPENINGS * (sizeof(fmOpening) + sizeof(fmExpiries) / FM_EXPIRIES);
+    size_t leaves = FM_WALK_LEAVES * (sizeof(fmNearLeaves) + sizeof(fmExpiries) / FM_EXPIRIES);
+    CU_ASSERT(fmNearBytes(&list) <= 2 * (openings + leaves));
     fmNearFree(&list);
-    fmTreeFree(&treeA);
-    fmTreeFree(&treeB);
-    fmMeshFree(&a);
-    fmMeshFree(&b);
+    FreeTwo(&two);
     TestMeshFree(&source);
 }
 
@@ -175,28 +194,22 @@ static void a_walk_that_grows_is_given_up(void)
 static void a_changed_mesh_is_searched_anew(void)
 {
     TestMesh source = TestMeshSphere(0.5, 24, 16), other = TestMeshBox(1, 1, 1, 6);
-    fmMesh a = TestMeshCook(&source), b = TestMeshCook(&other);
-    fmTree treeA, treeB;
-    CU_ASSERT_FATAL(fmTreeBuild(&treeA, &a, FM_SPLIT_SAH, 8) == 0);
-    CU_ASSERT_FATAL(fmTreeBuild(&treeB, &b, FM_SPLIT_SAH, 8) == 0);
+    Two two = CookTwo(&source, &other);
     fmNearList list = {0};
     fmPose aInB = {fmIdentity(), {1.2, 0, 0}};
     for (int k = 0; k < 3; ++k) {
-        fromList = (Found){.a = &a, .b = &b, .aInB = &aInB};
-        fmNearPairs(&list, &treeA, &treeB, &aInB, NULL, Keep, &fromList);
+        fromList = (Found){.a = &two.a, .b = &two.b, .aInB = &aInB};
+        fmNearPairs(&list, &two.treeA, &two.treeB, &aInB, NULL, Keep, &fromList);
         CU_ASSERT_EQUAL(fromList.count, 0);
     }
     TestMeshPlace(&source, 2, fmVec(0, 0, 0));
     fmMeshSource moved = TestMeshSource(&source);
-    CU_ASSERT_FATAL(fmMeshMove(&a, &moved) == 0);
-    fmTreeRefit(&treeA, &a);
-    fmNearPairs(&list, &treeA, &treeB, &aInB, NULL, Keep, &fromList);
+    CU_ASSERT_FATAL(fmMeshMove(&two.a, &moved) == 0);
+    fmTreeRefit(&two.treeA, &two.a);
+    fmNearPairs(&list, &two.treeA, &two.treeB, &aInB, NULL, Keep, &fromList);
     CU_ASSERT(fromList.count > 0);
     fmNearFree(&list);
-    fmTreeFree(&treeA);
-    fmTreeFree(&treeB);
-    fmMeshFree(&a);
-    fmMeshFree(&b);
+    FreeTwo(&two);
     TestMeshFree(&source);
     TestMeshFree(&other);
 }
