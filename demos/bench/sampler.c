@@ -2,6 +2,7 @@
 #include "sampler.h"
 
 #include <execinfo.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,14 +31,30 @@ typedef struct Sample {
 static Sample *samples;
 static volatile sig_atomic_t sampleCount, sampling;
 
-static void TakeSample(int signal)
+/* In the last instructions of a function that had aligned its stack, what the compiler says about its frame may be
+ * wrong, and following it leads nowhere. Such a sample, one in some ten thousand, is left out. */
+static sigjmp_buf wayOut;
+static volatile sig_atomic_t following;
+
+static void LoseSample(int number)
 {
-    (void)signal;
-    if (sampling && sampleCount < MAX_SAMPLES) {
+    if (following)
+        siglongjmp(wayOut, 1);
+    signal(number, SIG_DFL); /* a fault of the program's own, which comes again now */
+}
+
+static void TakeSample(int number)
+{
+    (void)number;
+    if (!sampling || sampleCount >= MAX_SAMPLES)
+        return;
+    if (sigsetjmp(wayOut, 1) == 0) {
         Sample *sample = &samples[sampleCount];
+        following = true;
         sample->count = backtrace(sample->frames, DEPTH);
         ++sampleCount;
     }
+    following = false;
 }
 
 /* `interval` in microseconds; 0 ends it. */
@@ -52,16 +69,19 @@ bool SamplerStart(void)
     void *frames[4];
     backtrace(frames, 4); /* the first call loads what it needs: not in a handler */
     struct sigaction action = {.sa_handler = TakeSample, .sa_flags = SA_RESTART};
+    struct sigaction lost = {.sa_handler = LoseSample};
     samples = SceneReallocate(NULL, MAX_SAMPLES * sizeof *samples);
     sampleCount = 0;
     sampling = false;
-    return sigaction(SIGPROF, &action, NULL) == 0 && SetTimer(INTERVAL);
+    return sigaction(SIGSEGV, &lost, NULL) == 0 && sigaction(SIGPROF, &action, NULL) == 0 &&
+           SetTimer(INTERVAL);
 }
 
 void SamplerEnd(void)
 {
     SetTimer(0);
     signal(SIGPROF, SIG_IGN);
+    signal(SIGSEGV, SIG_DFL);
     free(samples);
     samples = NULL;
 }
