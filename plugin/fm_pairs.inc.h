@@ -103,7 +103,7 @@ INLINE fmBoxPair *PushLanes(const fmPairQuery *query, const fmBoxPair *pair, int
 typedef struct MetLeaves {
     const fmLeaf8 *from, *to;
     int one; /* the side that is carried */
-    fmLeafPose pose; /* without margin */
+    fmLeafPose pose; /* its margin covers what doubles are off by, and no more until one is added */
 } MetLeaves;
 
 INLINE void CarryLeaf(const fmPairQuery *query, const int32_t leaf[2], MetLeaves *met)
