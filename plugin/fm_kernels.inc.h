@@ -62,13 +62,35 @@ INLINE void LoadRows(const float rows[3][FM_LANES], int g, W out[3])
         out[k] = LOAD(&rows[k][g]);
 }
 
-/* Fifteen axes: the three of the box, the three of each lane, then the nine cross products, which
- * are tried only when one of the lanes is still in. apart[i]: how far lane i is from touching, at
- * least, by the first six axes or, when it is in by them, by the others (which are shorter than unit
- * vectors); nothing for the lanes that are returned. */
-INLINE unsigned BoxNodeGroup(const fmNode8 *node, const fmBoxQuery *box, int g, float *farSq, float *apart)
+/* What tells a box from the lanes of a node. */
+typedef struct BoxesApart {
+    float farSq[FM_LANES]; /* squared distance of the centres, for the lanes that are in */
+    /* How far the others are from touching, at least, by the axes of the boxes or, when it is in by them, by the
+     * edges' (which are shorter than unit vectors); nothing for the lanes that are in. */
+    float apart[FM_LANES];
+    float normal[3][FM_LANES]; /* the axis that tells that, towards the lane; when asked for */
+} BoxesApart;
+
+/* Takes an axis over in the lanes of the mask. */
+INLINE void Prefer(M better, const W axis[3], W normal[3])
 {
-    W h[3], d[3], b[3][3], c[3][3], r[3][3], onBox[3], onLane[3], most = {0};
+    for (int k = 0; k < 3; ++k)
+        normal[k] = SELECT(better, axis[k], normal[k]);
+}
+
+INLINE void StoreNormal(const W d[3], const W normal[3], int g, BoxesApart *apart)
+{
+    M away = Dot(normal, d) < (W){0};
+    for (int k = 0; k < 3; ++k)
+        STORE(&apart->normal[k][g], SELECT(away, -normal[k], normal[k]));
+}
+
+/* Fifteen axes: the three of the box, the three of each lane, then the nine cross products, which
+ * are tried only when one of the lanes is still in. */
+INLINE unsigned BoxNodeGroup(const fmNode8 *node, const fmBoxQuery *box, int g, bool normals, BoxesApart *apart)
+{
+    W h[3], d[3], a[3][3], b[3][3], c[3][3], r[3][3], onBox[3], onLane[3], most = {0};
+    W normal[3] = {most, most, most};
     LoadRows(node->half, g, h);
     LoadRows(node->center, g, d);
     for (int k = 0; k < 3; ++k)
@@ -77,25 +99,36 @@ INLINE unsigned BoxNodeGroup(const fmNode8 *node, const fmBoxQuery *box, int g, 
     for (int j = 0; j < 3; ++j)
         LoadRows(node->axis[j], g, b[j]);
     for (int i = 0; i < 3; ++i) {
+        for (int k = 0; k < 3; ++k)
+            a[i][k] = Splat(box->axis[i][k]);
         for (int j = 0; j < 3; ++j) {
-            c[i][j] = DotOne(box->axis[i], b[j]);
+            c[i][j] = Dot(a[i], b[j]);
             r[i][j] = ABS(c[i][j]);
         }
-        onBox[i] = DotOne(box->axis[i], d);
-        most = MAX(ABS(onBox[i]) - (slack + box->half[i] + Dot(r[i], h)), most);
+        onBox[i] = Dot(a[i], d);
+        W beyond = ABS(onBox[i]) - (slack + box->half[i] + Dot(r[i], h));
+        if (normals)
+            Prefer(beyond > most, a[i], normal);
+        most = MAX(beyond, most);
     }
     for (int j = 0; j < 3; ++j) {
         onLane[j] = Dot(b[j], d);
         W radius = slack + h[j] +
                    (box->half[0] * r[0][j] + box->half[1] * r[1][j] + box->half[2] * r[2][j]);
-        most = MAX(ABS(onLane[j]) - radius, most);
+        W beyond = ABS(onLane[j]) - radius;
+        if (normals)
+            Prefer(beyond > most, b[j], normal);
+        most = MAX(beyond, most);
     }
     M out = most > (W){0};
-    STORE(apart, most - slack);
-    if (BITS(out) == GROUP_BITS)
+    STORE(&apart->apart[g], most - slack);
+    if (BITS(out) == GROUP_BITS) {
+        if (normals)
+            StoreNormal(d, normal, g, apart);
         return 0;
+    }
     W bySix = most;
-    STORE(farSq, Dot(d, d));
+    STORE(&apart->farSq[g], Dot(d, d));
     for (int i = 0; i < 3; ++i) {
         int i1 = (i + 1) % 3, i2 = (i + 2) % 3;
         for (int j = 0; j < 3; ++j) {
@@ -103,27 +136,36 @@ INLINE unsigned BoxNodeGroup(const fmNode8 *node, const fmBoxQuery *box, int g, 
             W distance = onBox[i2] * c[i1][j] - onBox[i1] * c[i2][j];
             W ofBox = box->half[i1] * r[i2][j] + box->half[i2] * r[i1][j];
             W ofLane = h[j1] * r[i][j2] + h[j2] * r[i][j1];
-            most = MAX(ABS(distance) - (slack + ofBox + ofLane), most);
+            W beyond = ABS(distance) - (slack + ofBox + ofLane);
+            if (normals) {
+                W across[3];
+                Cross(a[i], b[j], across);
+                Prefer((M)(beyond > most) & ~out, across, normal);
+            }
+            most = MAX(beyond, most);
         }
     }
-    STORE(apart, SELECT(out, bySix, most) - slack);
+    if (normals)
+        StoreNormal(d, normal, g, apart);
+    STORE(&apart->apart[g], SELECT(out, bySix, most) - slack);
     out = most > (W){0};
     return ~BITS(out) & GROUP_BITS;
 }
 
-INLINE unsigned BoxNodeApart(const fmNode8 *node, const fmBoxQuery *box, float farSq[FM_LANES],
-                             float apart[FM_LANES])
+INLINE unsigned BoxNodeApart(const fmNode8 *node, const fmBoxQuery *box, bool normals, BoxesApart *apart)
 {
     unsigned in = 0;
     for (int g = 0; g < node->count; g += FM_WIDTH)
-        in |= BoxNodeGroup(node, box, g, farSq + g, apart + g) << g;
+        in |= BoxNodeGroup(node, box, g, normals, apart) << g;
     return in & ((1u << node->count) - 1);
 }
 
 static unsigned BoxNode(const fmNode8 *node, const fmBoxQuery *box, float farSq[FM_LANES])
 {
-    float apart[FM_LANES];
-    return BoxNodeApart(node, box, farSq, apart);
+    BoxesApart apart;
+    unsigned in = BoxNodeApart(node, box, false, &apart);
+    memcpy(farSq, apart.farSq, sizeof apart.farSq);
+    return in;
 }
 
 /* A box against triangles: thirteen axes, in the frame of the box. */
@@ -431,6 +473,13 @@ INLINE float Farthest(const fmLeaf8 *leaf, const float n[3], int *corner, int *l
     *corner = first / FM_LANES;
     *lane = first % FM_LANES;
     return top;
+}
+
+INLINE void MakeUnit(float axis[3])
+{
+    float length = sqrtf(axis[0] * axis[0] + axis[1] * axis[1] + axis[2] * axis[2]);
+    for (int i = 0; i < 3; ++i)
+        axis[i] = length > 0 ? axis[i] / length : i == 0;
 }
 
 /* Looks for a plane between two leaves: across `axis`, a unit vector in the frame of `to` that points

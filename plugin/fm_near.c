@@ -74,19 +74,20 @@ void fmNearForget(fmNearList *list)
     *list = (fmNearList){.walk = kept};
 }
 
+static const size_t kArrays[] = {offsetof(fmWalk, openings), offsetof(fmWalk, expiries), offsetof(fmWalk, lanePlanes),
+                                 offsetof(fmWalk, leaves), offsetof(fmWalk, leafPlanes)};
+
 void fmNearFree(fmNearList *list)
 {
-    fmRemembered *things[] = {&list->walk.openings, &list->walk.leaves};
-    for (size_t i = 0; i < FM_COUNT_OF(things); ++i) {
-        fmArrayFree(&things[i]->items);
-        fmArrayFree(&things[i]->expiries);
-    }
+    for (size_t i = 0; i < FM_COUNT_OF(kArrays); ++i)
+        fmArrayFree((fmArray *)((char *)&list->walk + kArrays[i]));
     fmNearForget(list);
 }
 
 size_t fmNearBytes(const fmNearList *list)
 {
-    const fmRemembered *openings = &list->walk.openings, *leaves = &list->walk.leaves;
-    return openings->items.capacity + openings->expiries.capacity + leaves->items.capacity +
-           leaves->expiries.capacity;
+    size_t bytes = 0;
+    for (size_t i = 0; i < FM_COUNT_OF(kArrays); ++i)
+        bytes += ((const fmArray *)((const char *)&list->walk + kArrays[i]))->capacity;
+    return bytes;
 }

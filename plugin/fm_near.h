@@ -20,13 +20,11 @@ void fmNearPairs(fmNearList *list, const fmTree *a, const fmTree *b, const fmPos
 /* It will be needed soon: memory can begin. */
 static inline void fmNearAsk(const fmNearList *list)
 {
-    const fmRemembered *things[] = {&list->walk.openings, &list->walk.leaves};
-    for (int i = 0; i < 2; ++i) {
-        const char *expiries = things[i]->expiries.items, *items = things[i]->items.items;
-        for (int32_t k = 0; k < things[i]->count; k += FM_EXPIRIES)
-            __builtin_prefetch(expiries + (size_t)k * sizeof(fmExpiries) / FM_EXPIRIES);
-        __builtin_prefetch(items);
-    }
+    const fmWalk *walk = &list->walk;
+    const char *expiries = walk->expiries.items;
+    size_t expiryBytes = (size_t)(walk->openingCount + FM_LANES - 1) / FM_LANES * sizeof(fmExpiries);
+    for (size_t k = 0; k < expiryBytes; k += 64)
+        __builtin_prefetch(expiries + k);
 }
 
 /* Empties it, for another pair; memory is kept. */

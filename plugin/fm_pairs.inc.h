@@ -49,25 +49,29 @@ INLINE void CarryBox(const fmPairQuery *query, const fmPairSide *from, int32_t n
 typedef struct Opened {
     const fmNode8 *node;
     unsigned in;
-    float farSq[FM_LANES], apart[FM_LANES];
+    BoxesApart lanes;
 } Opened;
 
-INLINE void LookInto(const fmPairQuery *query, const fmBoxPair *pair, int side, Opened *opened)
+/* With `normals` what parts the others is told as well. */
+INLINE void LookInto(const fmPairQuery *query, const fmBoxPair *pair, int side, bool normals, Opened *opened)
 {
     fmBoxQuery box;
     opened->node = &query->sides[side].tree->nodes[pair->child[side]];
     CarryBox(query, &query->sides[1 - side], pair->box[1 - side], opened->node, &box);
-    opened->in = BoxNodeApart(opened->node, &box, opened->farSq, opened->apart);
+    opened->in = BoxNodeApart(opened->node, &box, normals, &opened->lanes);
 }
 
-/* The least distance of the lanes of a node that are not in a set of them; 60 u off at most (fm_kernels.h). */
+/* What is surely left of a distance that is told by the kernels; 60 u off at most (fm_kernels.h). */
+#define SURELY (1 - 0x1p-16)
+
+/* The least distance of the lanes of a node that are not in a set of them. */
 INLINE double LeastApart(const Opened *opened, unsigned in)
 {
     float least = FLT_MAX;
     for (int lane = 0; lane < opened->node->count; ++lane)
         if (!(in >> lane & 1))
-            least = fmMin1(opened->apart[lane], least);
-    return least * (1 - 0x1p-16);
+            least = fmMin1(opened->lanes.apart[lane], least);
+    return least * SURELY;
 }
 
 /* Puts lanes of a node that was opened on the stack, the one with the nearest centre on top. A query that ends at the
@@ -89,8 +93,8 @@ INLINE fmBoxPair *PushLanes(const fmPairQuery *query, const fmBoxPair *pair, int
         top->child[side] = node->child[lane];
         top->size[side] = node->half[0][lane] + node->half[1][lane] + node->half[2][lane];
         fmPrefetchChild(tree, node->child[lane]);
-        nearest = opened->farSq[lane] < nearestSq ? top : nearest;
-        nearestSq = fmMin1(opened->farSq[lane], nearestSq);
+        nearest = opened->lanes.farSq[lane] < nearestSq ? top : nearest;
+        nearestSq = fmMin1(opened->lanes.farSq[lane], nearestSq);
         ++top;
     }
     fmBoxPair swap = top[-1];
@@ -99,21 +103,24 @@ INLINE fmBoxPair *PushLanes(const fmPairQuery *query, const fmBoxPair *pair, int
     return top;
 }
 
-/* Two leaves: the one with fewer faces is carried over, face by face, to the lanes of the other. */
+/* Two leaves: one is carried over, face by face, to the lanes of the other. */
 typedef struct MetLeaves {
     const fmLeaf8 *from, *to;
     int one; /* the side that is carried */
     fmLeafPose pose; /* its margin covers what doubles are off by, and no more until one is added */
 } MetLeaves;
 
-INLINE void CarryLeaf(const fmPairQuery *query, const int32_t leaf[2], MetLeaves *met)
+INLINE const fmLeaf8 *LeafOf(const fmPairQuery *query, const int32_t leaf[2], int side)
 {
-    const fmLeaf8 *leaves[2] = {&query->sides[0].tree->leaves[leaf[0]],
-                                &query->sides[1].tree->leaves[leaf[1]]};
-    met->one = leaves[1]->count < leaves[0]->count;
-    met->from = leaves[met->one];
-    met->to = leaves[1 - met->one];
-    const fmPairSide *side = &query->sides[met->one];
+    return &query->sides[side].tree->leaves[leaf[side]];
+}
+
+INLINE void CarryLeaf(const fmPairQuery *query, const int32_t leaf[2], int one, MetLeaves *met)
+{
+    met->one = one;
+    met->from = LeafOf(query, leaf, one);
+    met->to = LeafOf(query, leaf, 1 - one);
+    const fmPairSide *side = &query->sides[one];
     const float *origin = met->from->origin;
     for (int i = 0; i < 3; ++i) {
         double x = side->turn[i][0] * origin[0] + side->turn[i][1] * origin[1] +
@@ -144,13 +151,13 @@ INLINE bool GivePairs(const fmPairQuery *query, const MetLeaves *met, bool *any)
     return count == 0 || query->sink(query->context, pairs, count);
 }
 
-INLINE bool MeetLeaves(const fmPairQuery *query, int32_t leafA, int32_t leafB)
+/* The leaf with fewer faces is carried. */
+INLINE bool MeetLeaves(const fmPairQuery *query, const int32_t leaf[2], bool *any)
 {
     MetLeaves met;
-    CarryLeaf(query, (const int32_t[2]){leafA, leafB}, &met);
+    CarryLeaf(query, leaf, LeafOf(query, leaf, 1)->count < LeafOf(query, leaf, 0)->count, &met);
     met.pose.margin += query->margin;
-    bool any;
-    return GivePairs(query, &met, &any);
+    return GivePairs(query, &met, any);
 }
 
 INLINE float RootSize(const fmTree *tree)
@@ -198,13 +205,14 @@ static void WalkPairs(const fmPairQuery *query)
         if (Passed(query, &pair))
             continue;
         if (AreLeaves(&pair)) {
-            if (!MeetLeaves(query, ~pair.child[0], ~pair.child[1]))
+            bool any;
+            if (!MeetLeaves(query, (const int32_t[2]){~pair.child[0], ~pair.child[1]}, &any))
                 break;
             continue;
         }
         int side = SideToOpen(&pair);
         Opened opened;
-        LookInto(query, &pair, side, &opened);
+        LookInto(query, &pair, side, false, &opened);
         boxTests += (uint64_t)opened.node->count;
         if (opened.in != 0 && query->filter[side])
             opened.in &= query->filter[side](query->filterContext[side], pair.child[side]);
@@ -256,17 +264,6 @@ INLINE float ReachOfBoxes(const fmPairQuery *query, const fmBoxPair *pair)
     return (float)((fmLength(from) + fmLength(half)) * LONGER);
 }
 
-INLINE float ReachOfLeaves(const fmPairQuery *query, const int32_t leaf[2])
-{
-    double reach[2];
-    for (int s = 0; s < 2; ++s) {
-        const fmLeaf8 *l = &query->sides[s].tree->leaves[leaf[s]];
-        fmVec3 origin = fmVec(l->origin[0], l->origin[1], l->origin[2]);
-        reach[s] = fmLength(fmSub(origin, query->walk->centre[s])) + l->radius;
-    }
-    return (float)((reach[1] < reach[0] ? reach[1] : reach[0]) * LONGER);
-}
-
 /* Where a plane between two leaves may lie: across the way that both look, and somewhat across the line between
  * them. Of leaves without a face pair in contact, whose boxes overlap, a half is parted by that one, and six of
  * seven by the fourth of PlaneBetween. */
@@ -283,34 +280,69 @@ INLINE void FirstAxis(const MetLeaves *met, float axis[3])
                   met->pose.r[i][2] * lookFrom[2] - lookTo[i] - centres * t[i];
 }
 
-INLINE void MakeUnit(float axis[3])
+/* A point of one mesh, seen from the walk's centre there, as it is seen from that in the other mesh. */
+INLINE void CarryPlace(const fmPairQuery *query, int from, const float place[3], double out[3])
 {
-    float length = sqrtf(axis[0] * axis[0] + axis[1] * axis[1] + axis[2] * axis[2]);
+    const fmPairSide *side = &query->sides[from];
+    fmVec3 c = query->walk->centre[from], to = query->walk->centre[1 - from];
+    const double x[3] = {c.x + place[0], c.y + place[1], c.z + place[2]}, origin[3] = {to.x, to.y, to.z};
     for (int i = 0; i < 3; ++i)
-        axis[i] = length > 0 ? axis[i] / length : i == 0;
+        out[i] = side->turn[i][0] * x[0] + side->turn[i][1] * x[1] + side->turn[i][2] * x[2] + side->shift[i] -
+                 origin[i];
 }
 
-/* Leaves `i`, of which most have a plane between them still. Where faces may have touched the last time one try is
- * enough. Returns what the sink says. */
-INLINE bool MeetAgain(const fmPairQuery *query, int32_t i)
+/* What the distance from a plane is off by, as a fraction of the lengths that are added up: places carry 5 u of them
+ * in each coordinate, their products with a normal 13 u, rounded numbers one more each. */
+#define PLANE_SLACK 0x1p-19
+
+/* Looks for a plane between leaves of pair i and keeps it. Where the last one tried has failed a better one begins
+ * with it. */
+INLINE bool PartLeaves(const fmPairQuery *query, const int32_t leaf[2], int32_t i)
 {
     fmWalk *walk = query->walk;
-    fmNearLeaves *near = &((fmNearLeaves *)walk->leaves.items.items)[i];
-    float *until = fmUntil(&walk->leaves, i), *reach = fmReach(&walk->leaves, i);
+    fmLeafPlanes *planes = fmLeafPlanesOf(walk, i);
+    int lane = i % FM_LANES;
     MetLeaves met;
-    CarryLeaf(query, near->leaf, &met);
-    if (*reach == FM_NEVER_ASKED) {
-        FirstAxis(&met, near->axis);
-        *reach = ReachOfLeaves(query, near->leaf);
+    CarryLeaf(query, leaf, 0, &met);
+    float axis[3] = {planes->normal[0][lane], planes->normal[1][lane], planes->normal[2][lane]};
+    if (planes->offset[lane] == FM_NEVER_ASKED)
+        FirstAxis(&met, axis);
+    MakeUnit(axis);
+    double apart = PlaneBetween(met.from, met.to, &met.pose, AXIS_TRIES, axis) * SURELY, p[3];
+    float place[3];
+    const float *origin = met.from->origin;
+    const double centre[3] = {walk->centre[0].x, walk->centre[0].y, walk->centre[0].z};
+    for (int k = 0; k < 3; ++k) {
+        planes->normal[k][lane] = axis[k];
+        planes->place[k][lane] = place[k] = (float)(origin[k] - centre[k]);
     }
-    MakeUnit(near->axis);
-    double apart = PlaneBetween(met.from, met.to, &met.pose, *until == FM_TOUCHING ? 1 : AXIS_TRIES, near->axis);
-    if (apart > 0) {
-        *until = fmWalkUntil(walk, *reach, apart * (1 - 0x1p-16));
+    if (!(apart > 0)) {
+        planes->offset[lane] = FM_NO_PLANE;
+        return false;
+    }
+    CarryPlace(query, 0, place, p);
+    double lengths = SumAbs(place), offset = apart;
+    for (int k = 0; k < 3; ++k) {
+        const float *column = query->sides[0].turnColumns[k];
+        planes->before[k][lane] = axis[0] * column[0] + axis[1] * column[1] + axis[2] * column[2];
+        offset += axis[k] * p[k];
+        lengths += fabs(p[k]);
+    }
+    planes->radius[lane] = (float)((met.from->radius + lengths * 0x1p-24) * LONGER);
+    planes->offset[lane] = (float)(offset - (fabs(offset) + lengths) * PLANE_SLACK);
+    return true;
+}
+
+/* Leaves that no known plane parts. Where faces may have touched the last time none is looked for. Returns what the
+ * sink says. */
+INLINE bool MeetAgain(const fmPairQuery *query, int32_t i)
+{
+    const int32_t *leaf = ((const int32_t(*)[2])query->walk->leaves.items)[i];
+    float *offset = &fmLeafPlanesOf(query->walk, i)->offset[i % FM_LANES];
+    if (*offset != FM_TOUCHING && PartLeaves(query, leaf, i))
         return true;
-    }
-    bool any, more = GivePairs(query, &met, &any);
-    *until = any ? FM_TOUCHING : FM_NO_PLANE;
+    bool any, more = MeetLeaves(query, leaf, &any);
+    *offset = any ? FM_TOUCHING : FM_NO_PLANE;
     return more;
 }
 
@@ -326,11 +358,11 @@ static void WalkOn(const fmPairQuery *query, fmBoxPair *stack, fmBoxPair *top, u
         }
         int side = SideToOpen(&pair);
         Opened opened;
-        LookInto(query, &pair, side, &opened);
+        LookInto(query, &pair, side, false, &opened);
         *boxTests += (uint64_t)opened.node->count;
-        fmOpening opening = {{pair.box[0], pair.box[1]}, (uint8_t)side, (uint8_t)opened.in};
         float reach = ReachOfBoxes(query, &pair);
-        fmWalkAddOpening(walk, &opening, fmWalkUntil(walk, reach, LeastApart(&opened, opened.in)), reach);
+        fmWalkAddOpening(walk, pair.box, side, opened.in,
+                         fmWalkUntil(walk, reach, LeastApart(&opened, opened.in)), reach);
         top = PushLanes(query, &pair, side, &opened, opened.in, top);
         assert(top <= stack + FM_PAIR_STACK);
     }
@@ -341,22 +373,21 @@ static void WalkOn(const fmPairQuery *query, fmBoxPair *stack, fmBoxPair *top, u
 static void CentreWalk(const fmPairQuery *query)
 {
     fmWalk *walk = query->walk;
-    const fmNearLeaves *leaves = walk->leaves.items.items;
-    const fmOpening *openings = walk->openings.items.items;
-    int32_t count = walk->leaves.count;
+    const int32_t(*leaves)[2] = walk->leaves.items;
+    int32_t count = walk->leafCount;
     if (count == 0)
         return;
     for (int s = 0; s < 2; ++s) {
         fmVec3 sum = {0, 0, 0};
         for (int32_t i = 0; i < count; ++i) {
-            const float *origin = query->sides[s].tree->leaves[leaves[i].leaf[s]].origin;
+            const float *origin = query->sides[s].tree->leaves[leaves[i][s]].origin;
             sum = fmAdd(sum, fmVec(origin[0], origin[1], origin[2]));
         }
         walk->centre[s] = fmScale(sum, 1.0 / count);
     }
-    for (int32_t i = 0; i < walk->openings.count; ++i) {
-        fmBoxPair pair = BoxesOf(query, openings[i].box);
-        *fmReach(&walk->openings, i) = ReachOfBoxes(query, &pair);
+    for (int32_t i = 0; i < walk->openingCount; ++i) {
+        fmBoxPair pair = BoxesOf(query, fmOpeningOf(walk, i)->box);
+        *fmReach(walk, i) = ReachOfBoxes(query, &pair);
     }
 }
 
@@ -365,64 +396,205 @@ static void BeginWalk(const fmPairQuery *query, fmBoxPair *stack, uint64_t *boxT
     fmWalkEmpty(query->walk);
     stack[0] = Roots(query->sides[0].tree, query->sides[1].tree);
     WalkOn(query, stack, stack + 1, boxTests);
-    query->walk->begun = query->walk->openings.count;
+    query->walk->begun = query->walk->openingCount;
     CentreWalk(query);
 }
 
-/* Lists what has expired; returns how many. */
-INLINE int Expired(const fmWalk *walk, const fmRemembered *things, uint16_t *list)
+/* How many things are asked of memory before their turn comes. */
+#define AHEAD 2
+
+/* It will be needed soon. */
+INLINE void AskFor(const void *block, size_t bytes)
+{
+    for (size_t k = 0; k < bytes; k += 64)
+        __builtin_prefetch((const char *)block + k);
+}
+
+/* Lists the openings that have expired, whose planes are asked for; returns how many. */
+INLINE int Expired(const fmWalk *walk, uint16_t *list)
 {
     /* floats, and more than the sum is off by in floats */
     W path = Splat((float)(walk->path * (1 + 0x1p-21))), turn = Splat((float)(walk->turn * (1 + 0x1p-21)));
-    const fmExpiries *expiries = things->expiries.items;
+    const fmExpiries *expiries = walk->expiries.items;
     int count = 0;
-    for (int32_t first = 0; first < things->count; first += FM_EXPIRIES, ++expiries) {
+    for (int32_t first = 0; first < walk->openingCount; first += FM_LANES, ++expiries) {
         unsigned out = 0;
-        for (int g = 0; g < FM_EXPIRIES; g += FM_WIDTH)
+        for (int g = 0; g < FM_LANES; g += FM_WIDTH)
             out |= BITS((M)(path + LOAD(&expiries->reach[g]) * turn > LOAD(&expiries->until[g]))) << g;
-        for (; out != 0; out &= out - 1)
-            list[count++] = (uint16_t)(first + __builtin_ctz(out));
+        for (; out != 0; out &= out - 1) {
+            int32_t i = first + __builtin_ctz(out);
+            list[count++] = (uint16_t)i;
+            if (expiries->planes[i % FM_LANES] >= 0)
+                AskFor((fmLanePlanes *)walk->lanePlanes.items + expiries->planes[i % FM_LANES],
+                       sizeof(fmLanePlanes));
+        }
     }
     return count;
 }
 
-/* How many things that have expired are asked of memory before their turn comes. */
-#define AHEAD 2
+/* The other box of an opening, as the node's mesh sees it now, and the lengths that were added up. */
+typedef struct OtherBox {
+    float middle[3], half[3][3], lengths;
+} OtherBox;
 
-/* Opens again what has expired, and goes on below the lanes that have come in. */
+INLINE OtherBox CarryOther(const fmPairQuery *query, const fmLanePlanes *planes)
+{
+    const float(*columns)[4] = query->sides[planes->from].turnColumns;
+    OtherBox box;
+    double p[3];
+    CarryPlace(query, planes->from, planes->middle, p);
+    box.lengths = SumAbs(planes->middle);
+    for (int i = 0; i < 3; ++i) {
+        fmFloat4 half = fmLoad4(columns[0]) * planes->half[i][0] + fmLoad4(columns[1]) * planes->half[i][1] +
+                        fmLoad4(columns[2]) * planes->half[i][2];
+        for (int k = 0; k < 3; ++k)
+            box.half[i][k] = half[k];
+        box.middle[i] = (float)p[i];
+        box.lengths += fabsf(box.middle[i]) + SumAbs(planes->half[i]);
+    }
+    return box;
+}
+
+/* How far the other box reaches towards each lane. */
+INLINE W ReachOfOther(const OtherBox *box, const W n[3])
+{
+    return DotOne(box->middle, n) + ABS(DotOne(box->half[0], n)) + ABS(DotOne(box->half[1], n)) +
+           ABS(DotOne(box->half[2], n));
+}
+
+/* How far all lanes that were turned away are from touching by the planes that parted them, at least. */
+INLINE float PlanesApart(const fmPairQuery *query, const fmLanePlanes *planes)
+{
+    OtherBox box = CarryOther(query, planes);
+    W most = Splat(-INFINITY);
+    for (int g = 0; g < FM_LANES; g += FM_WIDTH) {
+        W n[3];
+        LoadRows(planes->normal, g, n);
+        most = MAX(ReachOfOther(&box, n) - LOAD(&planes->offset[g]), most);
+    }
+    return -GREATEST(most) - (box.lengths * PLANE_SLACK + query->slack);
+}
+
+/* Keeps a plane for every lane that is turned away. */
+INLINE void KeepPlanes(const fmPairQuery *query, const fmOpening *opening, const Opened *opened, fmLanePlanes *planes)
+{
+    int from = planes->from = 1 - opening->opened;
+    fmObb box;
+    double middle[3];
+    GatherBox(query->sides[from].tree, opening->box[from], &box, middle);
+    fmVec3 c = query->walk->centre[from];
+    const double centre[3] = {c.x, c.y, c.z};
+    for (int k = 0; k < 3; ++k) {
+        planes->middle[k] = (float)(middle[k] - centre[k]);
+        for (int i = 0; i < 3; ++i)
+            planes->half[i][k] = box.half[i] * box.axis[i][k];
+    }
+    OtherBox now = CarryOther(query, planes);
+    memcpy(planes->normal, opened->lanes.normal, sizeof planes->normal);
+    for (int g = 0; g < FM_LANES; g += FM_WIDTH) {
+        W n[3];
+        LoadRows(planes->normal, g, n);
+        W offset = LOAD(&opened->lanes.apart[g]) * (float)SURELY + ReachOfOther(&now, n);
+        STORE(&planes->offset[g], offset - (ABS(offset) + now.lengths) * (float)PLANE_SLACK);
+    }
+    for (unsigned in = (opening->in | ~0u << opened->node->count) & 0xff; in != 0; in &= in - 1) {
+        int lane = __builtin_ctz(in);
+        for (int k = 0; k < 3; ++k)
+            planes->normal[k][lane] = 0;
+        planes->offset[lane] = FLT_MAX;
+    }
+}
+
+/* Of openings that have expired, those whose planes part no longer what they did, or that have none yet; returns how
+ * many. The others expire later. */
+INLINE int LookAtPlanes(const fmPairQuery *query, uint16_t *expired, int count)
+{
+    const fmWalk *walk = query->walk;
+    const fmLanePlanes *planes = walk->lanePlanes.items;
+    int left = 0;
+    for (int k = 0; k < count; ++k) {
+        int32_t i = expired[k], index = *fmPlanesIndex(walk, i);
+        float apart = index < 0 ? 0 : PlanesApart(query, &planes[index]);
+        if (apart > 0)
+            *fmUntil(walk, i) = fmWalkUntil(walk, *fmReach(walk, i), apart * SURELY);
+        else
+            expired[left++] = (uint16_t)i;
+    }
+    return left;
+}
+
+/* Opens again, and goes on below the lanes that have come in. */
 static void RefreshWalk(const fmPairQuery *query, const uint16_t *expired, int count, fmBoxPair *stack,
                         uint64_t *boxTests)
 {
     fmWalk *walk = query->walk;
     for (int k = 0; k < count && !walk->full; ++k) {
-        fmOpening *openings = walk->openings.items.items;
+        int32_t i = expired[k];
+        fmOpening *opening = fmOpeningOf(walk, i);
         if (k + AHEAD < count)
-            AskForBoxes(query, openings[expired[k + AHEAD]].box);
-        fmOpening *opening = &openings[expired[k]];
+            AskForBoxes(query, fmOpeningOf(walk, expired[k + AHEAD])->box);
         fmBoxPair pair = BoxesOf(query, opening->box);
         int side = opening->opened;
         Opened opened;
-        LookInto(query, &pair, side, &opened);
+        LookInto(query, &pair, side, true, &opened);
         *boxTests += (uint64_t)opened.node->count;
         unsigned fresh = opened.in & ~(unsigned)opening->in;
         opening->in |= (uint8_t)fresh;
-        float reach = *fmReach(&walk->openings, expired[k]);
-        *fmUntil(&walk->openings, expired[k]) = fmWalkUntil(walk, reach, LeastApart(&opened, opening->in));
+        *fmUntil(walk, i) = fmWalkUntil(walk, *fmReach(walk, i), LeastApart(&opened, opening->in));
+        fmLanePlanes *planes = fmWalkPlanesOf(walk, i);
+        if (planes)
+            KeepPlanes(query, opening, &opened, planes);
         WalkOn(query, stack, PushLanes(query, &pair, side, &opened, fresh, stack), boxTests);
     }
 }
 
-/* Hands over the pairs of faces that may touch of all leaves. */
-static void MeetExpired(const fmPairQuery *query)
+/* What a turned unit vector is off by, and the length of a difference of two. */
+#define TURN_SLACK 0x1p-19f
+
+/* Lists the pairs of leaves that no plane parts; returns how many. */
+INLINE int Unparted(const fmPairQuery *query, uint16_t *list)
 {
     const fmWalk *walk = query->walk;
-    const fmNearLeaves *leaves = walk->leaves.items.items;
-    uint16_t expired[FM_WALK_LEAVES];
-    int count = Expired(walk, &walk->leaves, expired);
+    const float zero[3] = {0, 0, 0};
+    double shift[3];
+    CarryPlace(query, 0, zero, shift);
+    W at[3], slack = Splat((float)((fabs(shift[0]) + fabs(shift[1]) + fabs(shift[2])) * PLANE_SLACK + query->slack));
+    const float(*columns)[4] = query->sides[0].turnColumns;
+    int count = 0;
+    for (int i = 0; i < 3; ++i)
+        at[i] = Splat((float)shift[i]);
+    const fmLeafPlanes *planes = walk->leafPlanes.items;
+    for (int32_t first = 0; first < walk->leafCount; first += FM_LANES, ++planes) {
+        unsigned parted = 0;
+        for (int g = 0; g < FM_LANES; g += FM_WIDTH) {
+            W n[3], before[3], c[3], p[3], t[3];
+            LoadRows(planes->normal, g, n);
+            LoadRows(planes->before, g, before);
+            LoadRows(planes->place, g, c);
+            for (int i = 0; i < 3; ++i) {
+                p[i] = columns[0][i] * c[0] + columns[1][i] * c[1] + columns[2][i] * c[2] + at[i];
+                t[i] = DotOne(columns[i], n) - before[i];
+            }
+            W turned = SQRT(Dot(t, t)) + TURN_SLACK;
+            W apart = LOAD(&planes->offset[g]) - Dot(n, p) - turned * LOAD(&planes->radius[g]);
+            parted |= BITS((M)(apart > slack)) << g;
+        }
+        for (unsigned out = ~parted & 0xff; out != 0; out &= out - 1)
+            list[count++] = (uint16_t)(first + __builtin_ctz(out));
+    }
+    return count;
+}
+
+/* Hands over the pairs of faces that may touch of all leaves. */
+static void MeetUnparted(const fmPairQuery *query)
+{
+    const int32_t(*leaves)[2] = query->walk->leaves.items;
+    uint16_t unparted[FM_WALK_LEAVES];
+    int count = Unparted(query, unparted);
     for (int k = 0; k < count; ++k) {
         for (int s = 0; s < 2 && k + AHEAD < count; ++s)
-            fmPrefetchChild(query->sides[s].tree, ~leaves[expired[k + AHEAD]].leaf[s]);
-        if (!MeetAgain(query, expired[k]))
+            fmPrefetchChild(query->sides[s].tree, ~leaves[unparted[k + AHEAD]][s]);
+        if (!MeetAgain(query, unparted[k]))
             return;
     }
 }
@@ -433,8 +605,10 @@ static void WalkAgain(const fmPairQuery *query)
     fmBoxPair stack[FM_PAIR_STACK];
     uint16_t expired[FM_WALK_OPENINGS];
     uint64_t boxTests = 0;
-    int32_t known = walk->openings.count;
-    int count = Expired(walk, &walk->openings, expired);
+    int32_t known = walk->openingCount;
+    int count = Expired(walk, expired);
+    AskFor(walk->leafPlanes.items, (size_t)(walk->leafCount + FM_LANES - 1) / FM_LANES * sizeof(fmLeafPlanes));
+    count = LookAtPlanes(query, expired, count);
     bool stale = count > FM_WALK_EXPIRED * known || known > FM_WALK_GROWN * walk->begun + FM_WALK_GROWN_BY;
     if (known == 0 || stale) {
         BeginWalk(query, stack, &boxTests);
@@ -444,5 +618,5 @@ static void WalkAgain(const fmPairQuery *query)
     }
     fmStats.bvTests += boxTests;
     if (!walk->full)
-        MeetExpired(query);
+        MeetUnparted(query);
 }

@@ -9,8 +9,6 @@
 #include "fm_mesh.h"
 #include "fm_walk.h"
 
-#define FM_LANES 8
-
 /* A query is bounded by this many levels of nodes; the build keeps to it for any input. */
 #define FM_TREE_MAX_DEPTH 64
 

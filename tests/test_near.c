@@ -182,9 +182,9 @@ static void a_walk_that_grows_is_given_up(void)
         CU_ASSERT(fromTrees.count > 0);
     }
     CU_ASSERT_EQUAL(fmStats.cacheHits, 0);
-    size_t openings = FM_WALK_OPENINGS * (sizeof(fmOpening) + sizeof(fmExpiries) / FM_EXPIRIES);
-    size_t leaves = FM_WALK_LEAVES * (sizeof(fmNearLeaves) + sizeof(fmExpiries) / FM_EXPIRIES);
-    CU_ASSERT(fmNearBytes(&list) <= 2 * (openings + leaves));
+    size_t openings = FM_WALK_OPENINGS * (sizeof(fmOpening) + sizeof(fmExpiries) / FM_LANES);
+    size_t leaves = FM_WALK_LEAVES * (sizeof(int32_t[2]) + sizeof(fmLeafPlanes) / FM_LANES);
+    CU_ASSERT(fmNearBytes(&list) <= 2 * (openings + FM_WALK_PLANES * sizeof(fmLanePlanes) + leaves));
     fmNearFree(&list);
     FreeTwo(&two);
     TestMeshFree(&source);
