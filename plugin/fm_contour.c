@@ -130,7 +130,7 @@ static void Reset(fmContour *c)
 {
     c->eventCount = c->segmentCount = c->pairCount = c->insideCount = 0;
     c->regionCount = c->pointCount = c->faceCount = c->loopCount = 0;
-    c->outOfMemory = c->isLong = false;
+    c->outOfMemory = c->gaveUp = false;
     fmIdMapClear(&c->eventIds);
     fmIdMapClear(&c->pairIds);
     fmIdMapClear(&c->passed);
@@ -143,7 +143,6 @@ static bool TraceAll(fmContour *c, fmPairSource *source, const void *sourceConte
     Seeker seeker = {c, FM_TRACE_APART};
     source(sourceContext, &c->aInB, &c->passed, SeekLoops, &seeker);
     c->outOfMemory = seeker.worst == FM_TRACE_NO_MEMORY;
-    c->isLong = seeker.worst == FM_TRACE_LONG;
     if (seeker.worst == FM_TRACE_TORN)
         return false;
     DropExplained(c);
@@ -324,16 +323,17 @@ void fmContourFindAmong(fmContour *c, const fmMesh *a, const fmTree *treeA, cons
     Reset(c);
 
     bool closed = a->report.closed && b->report.closed && !keepFace[0] && !keepFace[1];
-    c->untilLong = closed && goal == FM_CONTOUR_UNLESS_LONG;
+    c->mayGiveUp = closed && goal == FM_CONTOUR_UNLESS;
     bool traced = closed && goal != FM_CONTOUR_ANY && TraceAll(c, source, sourceContext);
     if (!traced) {
         Reset(c);
         Collector collector = {c, keepFace, keepContext, goal == FM_CONTOUR_ANY};
         source(sourceContext, aInB, NULL, CollectPairs, &collector);
         /* where a loop is torn, whether a long one is met before depends on the source */
-        c->isLong = c->untilLong && c->pairCount >= FM_LONG_LOOP;
+        if (c->pairCount >= FM_LONG_LOOP)
+            fmContourAskGiveUp(c);
     }
-    if (c->pairCount == 0 || goal == FM_CONTOUR_ANY || c->isLong || c->outOfMemory)
+    if (c->pairCount == 0 || goal == FM_CONTOUR_ANY || c->gaveUp || c->outOfMemory)
         return;
     c->outOfMemory = !(traced ? OrderLoops(c) : OrderCollected(c)) || !fmRegionsBuild(c);
     if (c->outOfMemory)

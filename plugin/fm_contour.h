@@ -60,10 +60,13 @@ typedef struct fmInsidePoint {
 
 /* What is looked for. */
 typedef enum fmContourGoal {
-    FM_CONTOUR_ALL,        /* every pair, and the regions they bound */
-    FM_CONTOUR_ANY,        /* the first pair, without regions */
-    FM_CONTOUR_UNLESS_LONG /* every pair of closed surfaces; given up where a loop is long */
+    FM_CONTOUR_ALL,    /* every pair, and the regions they bound */
+    FM_CONTOUR_ANY,    /* the first pair, without regions */
+    FM_CONTOUR_UNLESS  /* every pair; given up where a loop of closed surfaces is long, if `giveUp` says so */
 } fmContourGoal;
+
+/* Asked in the middle of a search, once at most. Meshes, trees and pose of the contour are there, no more. */
+typedef bool fmContourGiveUp(void *context);
 
 typedef struct fmContour {
     const fmMesh *mesh[2];
@@ -84,7 +87,9 @@ typedef struct fmContour {
     fmBits edgeBits[2], twiceBits[2], pointBits[2], faceBits[2];
     fmArray pointEvent[2];
     bool outOfMemory;
-    bool untilLong, isLong; /* to be given up at a long loop; it was, and nothing of it is of use */
+    fmContourGiveUp *giveUp; /* set before a search that asks it */
+    void *giveUpContext;
+    bool mayGiveUp, gaveUp; /* it is still to be asked; it said so, and nothing of the contour is of use */
 } fmContour;
 
 #define FM_ITEMS(type, array) ((type *)(array).items)
@@ -115,6 +120,15 @@ void fmContourFindAmong(fmContour *contour, const fmMesh *a, const fmTree *treeA
                         const void *sourceContext, fmFaceFilter *const keepFace[2],
                         void *const keepContext[2], fmContourGoal goal);
 void fmContourFree(fmContour *contour);
+
+/* A loop is long: is the contour to be given up? */
+static inline bool fmContourAskGiveUp(fmContour *contour)
+{
+    if (contour->mayGiveUp)
+        contour->gaveUp = contour->giveUp(contour->giveUpContext);
+    contour->mayGiveUp = false;
+    return contour->gaveUp;
+}
 
 /* Position in b's frame of point p of mesh `side`. */
 static inline fmVec3 fmContourPoint(const fmContour *contour, int side, int32_t p)

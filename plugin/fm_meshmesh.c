@@ -341,14 +341,22 @@ static int OrderMeasured(fmContact *found, int count)
     return kept;
 }
 
-/* Contacts of an overlap that is deep beside what the coarse surfaces leave out, found on those and measured on the
- * fine ones, of which scratch.contour knows; -1 when it is not. */
-static int DeepContacts(const fmSurface *a, const fmSurface *b, const fmPose *aInB, const fmMeshQuery *query)
+/* An overlap that may be deep, and its contacts in scratch.contacts once it is known to be. */
+typedef struct Deep {
+    const fmSurface *surface[2];
+    const fmMeshQuery *query;
+    int count; /* of contacts */
+} Deep;
+
+/* Is the overlap deep beside what the coarse surfaces leave out? Its contacts are found on those and measured on the
+ * fine ones, of which scratch.contour knows: that one is still being searched for, and goes on when it is not. */
+static bool FindDeep(void *context)
 {
-    const fmSurface *sides[2] = {a, b};
+    Deep *overlap = context;
+    const fmSurface *const *sides = overlap->surface;
     const fmMesh *mesh[2];
     const fmTree *tree[2];
-    double error = 0, size = fmSmaller(a->mesh->size, b->mesh->size), deepest = 0;
+    double error = 0, size = fmSmaller(sides[0]->mesh->size, sides[1]->mesh->size), deepest = 0;
     for (int i = 0; i < 2; ++i) {
         bool coarse = HasCoarse(sides[i]);
         mesh[i] = coarse ? &sides[i]->coarse->mesh : sides[i]->mesh;
@@ -357,9 +365,10 @@ static int DeepContacts(const fmSurface *a, const fmSurface *b, const fmPose *aI
     }
     fmFaceFilter *const all[2] = {NULL, NULL};
     void *const none[2] = {NULL, NULL};
-    fmContourFind(&scratch.coarse, mesh[0], tree[0], mesh[1], tree[1], aInB, all, none, FM_CONTOUR_ALL);
+    fmContourFind(&scratch.coarse, mesh[0], tree[0], mesh[1], tree[1], &scratch.contour.aInB, all, none,
+                  FM_CONTOUR_ALL);
     if (scratch.coarse.pairCount == 0)
-        return -1;
+        return false;
     scratch.manifold.deep = true;
     int count = AllContacts(&scratch.coarse);
     scratch.manifold.deep = false;
@@ -370,9 +379,10 @@ static int DeepContacts(const fmSurface *a, const fmSurface *b, const fmPose *aI
     for (int i = 0; i < count; ++i)
         deepest = fmLarger(deepest, found[i].depth);
     if (deepest < fmLarger(FM_DEEP_ERRORS * error, FM_DEEP_SIZE * size))
-        return -1;
+        return false;
     fmStats.contactsFound += (uint64_t)count;
-    return DropReceding(&scratch.coarse, query, found, count);
+    overlap->count = DropReceding(&scratch.coarse, overlap->query, found, count);
+    return true;
 }
 
 /* ---- the query ------------------------------------------------------------------------------------ */
@@ -416,8 +426,12 @@ int fmMeshMesh(const fmSurface *a, const fmSurface *b, const fmPose *aInB, const
         return contour->pairCount == 0 ? CollideContained(a, b, aInB, query, contacts) : 0;
     }
     fmContourGoal goal = query->anyContact              ? FM_CONTOUR_ANY
-                         : HasCoarse(a) || HasCoarse(b) ? FM_CONTOUR_UNLESS_LONG
+                         : HasCoarse(a) || HasCoarse(b) ? FM_CONTOUR_UNLESS
                                                         : FM_CONTOUR_ALL;
+    Deep deep = {.surface = {a, b}, .query = query};
+    contour->giveUp = FindDeep;
+    contour->giveUpContext = &deep;
+    scratch.manifold.motion = query->motion ? &query->motion[1] : NULL;
     if (!early || !query->anyContact) /* else the live pair is there already */
         FindContour(a, b, aInB, AllPairs, &culled, goal);
     if (contour->pairCount == 0)
@@ -425,12 +439,7 @@ int fmMeshMesh(const fmSurface *a, const fmSurface *b, const fmPose *aInB, const
     if (query->anyContact)
         return FirstPairOnly(contour, contacts);
 
-    scratch.manifold.motion = query->motion ? &query->motion[1] : NULL;
-    int count = contour->isLong ? DeepContacts(a, b, aInB, query) : RegionContacts(contour, query);
-    if (contour->isLong && count < 0) {
-        FindContour(a, b, aInB, AllPairs, &culled, FM_CONTOUR_ALL);
-        count = RegionContacts(contour, query);
-    }
+    int count = contour->gaveUp ? deep.count : RegionContacts(contour, query);
     if (count < 0)
         return FirstPairOnly(contour, contacts);
     const fmContact *found = scratch.contacts.items;

@@ -102,8 +102,8 @@ static fmTrace Follow(fmContour *c, fmCrossPair *pair, const fmCrossing *start, 
             return FM_TRACE_TORN;
         if (SameCrossing(out, start))
             return FM_TRACE_CLOSED;
-        if (c->untilLong && c->pairCount - first >= FM_LONG_LOOP)
-            return FM_TRACE_LONG;
+        if (c->mayGiveUp && c->pairCount - first >= FM_LONG_LOOP && fmContourAskGiveUp(c))
+            return FM_TRACE_GAVE_UP;
         /* over the edge that the way out goes through: it is an edge of one face and lies in the other */
         int side = out->edgeOfB;
         face[side] = fmCrossBeyond(pair);

@@ -7,10 +7,10 @@
 #include "fm_contour.h"
 
 typedef enum fmTrace {
-    FM_TRACE_APART,  /* the two faces do not intersect */
-    FM_TRACE_CLOSED, /* the loop through them was added to the contour */
-    FM_TRACE_LONG,   /* it is long, and the contour is to be given up then; the contour holds part of it */
-    FM_TRACE_TORN,   /* it ends at a border, or rounding tore it; the contour holds part of it */
+    FM_TRACE_APART,   /* the two faces do not intersect */
+    FM_TRACE_CLOSED,  /* the loop through them was added to the contour */
+    FM_TRACE_GAVE_UP, /* it is long, and the contour was given up therefore */
+    FM_TRACE_TORN,    /* it ends at a border, or rounding tore it; the contour holds part of it */
     FM_TRACE_NO_MEMORY
 } fmTrace;
 
