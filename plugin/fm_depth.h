@@ -3,6 +3,7 @@
 #ifndef FM_DEPTH_H
 #define FM_DEPTH_H
 
+#include "fm_seen.h"
 #include "fm_view.h"
 
 /* Where a line is sent, as seen along the direction, and a height on it. */
@@ -14,7 +15,7 @@ typedef struct fmPlace {
 /* What lines along the direction are sent at: chosen faces, or all that the trees hold. */
 typedef struct fmSeen {
     const fmView *view;
-    const struct fmSeenFaces *faces[2];
+    const fmSeenFaces *faces[2];
     int count[2];     /* groups of faces; -1: through the tree */
     double tolerance; /* of heights */
 } fmSeen;

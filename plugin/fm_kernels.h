@@ -12,6 +12,7 @@
 #ifndef FM_KERNELS_H
 #define FM_KERNELS_H
 
+#include "fm_seen.h"
 #include "fm_tree.h"
 
 /* Boxes. Let u = 2^-24 and S = sum of the half sizes of both boxes + radius of the node. When the
@@ -130,6 +131,10 @@ typedef struct fmKernels {
      * out of a float's range */
     void (*pointNode)(const fmNode8 *node, const fmPointQuery *point, float distanceSq[FM_LANES]);
     void (*pointLeaf)(const fmLeaf8 *leaf, const fmPointQuery *point, fmLeafFeet *feet);
+    /* Faces into fmSeenGroups(count) groups; and those of them that the line through (x, y) meets, added. In
+     * doubles, and exact. */
+    void (*seeFaces)(const fmFaceView *view, const int32_t *faces, int count, fmSeenFaces *groups);
+    void (*hitFaces)(const fmSeenFaces *groups, int groupCount, double x, double y, fmLineHits *hits);
 } fmKernels;
 
 extern const fmKernels fmKernelsScalar;

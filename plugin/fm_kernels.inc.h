@@ -644,7 +644,9 @@ static unsigned PlaneLeaf(const fmLeaf8 *leaf, const fmPlaneQuery *plane, float 
 }
 
 #include "fm_distance.inc.h"
+#include "fm_seen.inc.h"
 #include "fm_pairs.inc.h"
 
 const fmKernels FM_TABLE = {WalkPairs,   WalkAgain, BoxNode,   BoxLeaf,   SegmentNode,
-                            SegmentLeaf, PlaneNode, PlaneLeaf, PointNode, PointLeaf};
+                            SegmentLeaf, PlaneNode, PlaneLeaf, PointNode, PointLeaf,
+                            SeeFaces,    HitFaces};

@@ -301,6 +301,50 @@ static inline fmFloat8 fmSqrt8(fmFloat8 a)
     return _mm256_sqrt_ps(a);
 }
 
+/* Four lanes of doubles, of the same operations as the two above. */
+typedef double fmDouble4d __attribute__((vector_size(32)));
+typedef int64_t fmMask4d __attribute__((vector_size(32)));
+
+static inline fmDouble4d fmLoad4d(const double *p)
+{
+    return _mm256_loadu_pd(p);
+}
+
+static inline void fmStore4d(double *p, fmDouble4d a)
+{
+    _mm256_storeu_pd(p, a);
+}
+
+static inline fmDouble4d fmAbs4d(fmDouble4d a)
+{
+    return (fmDouble4d)((fmMask4d)a & INT64_MAX);
+}
+
+static inline fmDouble4d fmSelect4d(fmMask4d m, fmDouble4d a, fmDouble4d b)
+{
+    return _mm256_blendv_pd(b, a, (fmDouble4d)m);
+}
+
+static inline unsigned fmBits4d(fmMask4d m)
+{
+    return (unsigned)_mm256_movemask_pd((__m256d)m);
+}
+
+static inline fmMask4d fmLess4d(fmDouble4d a, fmDouble4d b)
+{
+    return (fmMask4d)_mm256_cmp_pd(a, b, _CMP_LT_OQ);
+}
+
+static inline fmDouble4d fmMin4d(fmDouble4d a, fmDouble4d b)
+{
+    return _mm256_min_pd(a, b);
+}
+
+static inline fmDouble4d fmMax4d(fmDouble4d a, fmDouble4d b)
+{
+    return _mm256_max_pd(a, b);
+}
+
 static inline float fmGreatest8(fmFloat8 a)
 {
     return fmGreatest4(_mm_max_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1)));
