@@ -206,8 +206,8 @@ static bool ClipToRoot(const fmTree *tree, fmVec3 *p, fmVec3 *q)
             continue;
         }
         double enter = (v > 0 ? -h - s : h - s) / v, leave = (v > 0 ? h - s : -h - s) / v;
-        from = fmax(from, enter);
-        to = fmin(to, leave);
+        from = fmLarger(from, enter);
+        to = fmSmaller(to, leave);
     }
     if (from > to)
         return false;
