@@ -202,13 +202,25 @@ static bool isWide(const Query *q, const Low *a, const Low *b)
 }
 
 /* The corners of one face. A side with both ends low joins them. When the face lies on the plane its
- * corners in the margin carry too; a fine mesh has none that is so wide, and its normal is not asked for. */
+ * corners in the margin carry too; a fine mesh has none that is so wide, and its normal is not asked for.
+ * Of most faces one corner is low, which has nothing to join and nothing deeper beside it. */
 static void takeFace(Query *q, int32_t face)
 {
     const int32_t *point = q->side->mesh->faces[face].point;
+    double depth[3];
     int32_t low[3], deepest = -1;
+    unsigned in = 0;
+    for (int i = 0; i < 3; ++i) {
+        depth[i] = depthOf(q, point[i]);
+        in |= (unsigned)isLow(q, depth[i]) << i;
+    }
+    if ((in & (in - 1)) == 0) {
+        if (in != 0)
+            lowOf(q, point[in >> 1], depth[in >> 1]);
+        return;
+    }
     for (int i = 0; i < 3; ++i)
-        low[i] = lowOf(q, point[i], depthOf(q, point[i]));
+        low[i] = lowOf(q, point[i], depth[i]);
     Low *lows = q->lows.items;
     for (int i = 0; i < 3; ++i) {
         int32_t from = low[i], to = low[i < 2 ? i + 1 : 0];
@@ -232,8 +244,11 @@ static void takeFacet(Query *q, const fmFacet *facet)
     int32_t deepest = -1;
     for (int i = 0; i < facet->sideCount; ++i) /* where one ends another begins */
         __builtin_prefetch(&q->side->mesh->points[sides[i][0]]);
+    double toDepth = 0;
     for (int i = 0; i < facet->sideCount; ++i) {
-        double fromDepth = depthOf(q, sides[i][0]), toDepth = depthOf(q, sides[i][1]);
+        bool goesOn = i > 0 && sides[i][0] == sides[i - 1][1];
+        double fromDepth = goesOn ? toDepth : depthOf(q, sides[i][0]);
+        toDepth = depthOf(q, sides[i][1]);
         if (!isLow(q, fromDepth) && !isLow(q, toDepth))
             continue;
         int32_t from = lowOf(q, sides[i][0], fromDepth), to = lowOf(q, sides[i][1], toDepth);
@@ -338,9 +353,12 @@ static int gatherHeads(const Query *q, int32_t *heads)
     return count;
 }
 
-/* A facet is flat within a tolerance: the deepest point may be inside of it. */
+/* A facet is flat within a tolerance: the deepest point may be inside of it. Faces that stand for themselves have
+ * given all their corners. */
 static void takeDeepest(Query *q)
 {
+    if (q->seenCount == 0)
+        return;
     const int32_t *faces = q->faces.items;
     const float *reaches = q->reaches.items;
     const double length = fmLength(q->n);
