@@ -359,17 +359,17 @@ static bool FlushBelow(BelowBatch *batch)
     return count == 0 || batch->sink(batch->context, batch->faces, batch->reach, count);
 }
 
-/* Adds the marked faces of a leaf; false when the sink has enough. */
+/* Adds the marked faces of a leaf; false when the sink has enough. All lanes are written, one over the other where
+ * they are not marked: nobody can foretell which are. */
 static bool AddBelow(BelowBatch *batch, const fmLeaf8 *leaf, unsigned in, const float reach[FM_LANES])
 {
     if (batch->count > BELOW_BATCH - FM_LANES && !FlushBelow(batch))
         return false;
     int count = batch->count;
-    const int32_t first = leaf->firstFace;
-    for (; in != 0; in &= in - 1, ++count) {
-        int lane = __builtin_ctz(in);
-        batch->faces[count] = first + lane;
+    for (int lane = 0; lane < FM_LANES; ++lane) {
+        batch->faces[count] = leaf->firstFace + lane;
         batch->reach[count] = reach[lane];
+        count += in >> lane & 1;
     }
     batch->count = count;
     return true;
@@ -430,7 +430,7 @@ void fmTreeBelow(const fmTree *tree, fmVec3 n, double d, fmBelowSink *sink, void
     ToFloats(n, plane.normal);
     BelowBatch batch;
     batch.count = 0, batch.sink = sink, batch.context = context; /* the rest is filled as needed */
-    float reach[FM_LANES];
+    float reach[FM_LANES] = {0}; /* a leaf of few faces fills the first ones only */
     BelowWave waves[2];
     int level = 0;
     waves[0].child[0] = 0, waves[0].count = 1;
