@@ -47,11 +47,23 @@ void fmSideFace(fmSide *side, fmVec3 centre)
         turn(side);
 }
 
+/* How it moves is asked when it touches something: until then memory has time. Always inline: the compiler takes a
+ * function that only asks for one without effect. */
+static inline __attribute__((always_inline)) void fetchMotion(dBodyID body)
+{
+    if (!body)
+        return;
+    __builtin_prefetch(body); /* its world */
+    __builtin_prefetch(dBodyGetLinearVel(body));
+    __builtin_prefetch(dBodyGetAngularVel(body));
+}
+
 bool fmSideOf(dGeomID mesh, dGeomID other, fmSide *side)
 {
     const fmGeom *state = dGeomGetClassData(mesh);
     if (!state->data || !state->data->built)
         return false;
+    fetchMotion(dGeomGetBody(mesh));
     const fmMesh *cooked = &state->data->mesh;
     *side = (fmSide){mesh, other, state, cooked, &state->data->tree, fmGeomPose(mesh, cooked), false};
     if (state->sides == dFastMeshInverted)

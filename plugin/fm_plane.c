@@ -415,6 +415,7 @@ typedef struct HalfPlane {
 } HalfPlane;
 
 typedef struct Choice {
+    const fmMesh *mesh;
     int32_t low[FM_PLANE_CONTACTS];
     int32_t sorted[FM_PLANE_CONTACTS]; /* the same along u, then v */
     int32_t hull[2 * FM_PLANE_CONTACTS];
@@ -492,6 +493,9 @@ static double outside(const Choice *choice, const Low *low)
 
 static void choose(Choice *choice, const Low *lows, int32_t i)
 {
+    const int32_t *round = &choice->mesh->pointFirstEdge[lows[i].point]; /* which triangleAt will go */
+    __builtin_prefetch(&choice->mesh->pointEdges[round[0]]);
+    __builtin_prefetch(&choice->mesh->pointEdges[round[1] - 1]);
     addSorted(choice, lows, i);
     choice->low[choice->count++] = i;
 }
@@ -595,6 +599,7 @@ static bool choosePoints(Query *q, int limit, Choice *choice)
     if (q->greatestDepth < 0)
         return false;
 
+    choice->mesh = side->mesh;
     choice->limit = limit < FM_PLANE_CONTACTS ? limit : FM_PLANE_CONTACTS;
     choice->spacing = MIN_SPACING * side->mesh->size;
     choice->count = 0;
@@ -656,39 +661,34 @@ static void orderChoice(Choice *choice, const Query *q)
     }
 }
 
-/* Asks for all that triangleAt is about to read, step by step for all points together. Always inline: the
- * compiler takes a function that only asks for one without effect. */
-static inline __attribute__((always_inline)) void fetchRound(const Query *q, const Choice *choice)
+/* Asks for what triangleAt is about to read of all points chosen: first the edges round them, with other work to do
+ * until they are there the normals beyond those. Always inline: the compiler takes a function that only asks for one
+ * without effect. */
+static inline __attribute__((always_inline)) void fetchRound(const Choice *choice, const Low *lows, bool normals)
 {
-    const fmMesh *mesh = q->side->mesh;
-    const Low *lows = q->lows.items;
-    for (int step = 0; step < 3; ++step)
-        for (int i = 0; i < choice->count; ++i) {
-            const int32_t *first = &mesh->pointFirstEdge[lows[choice->low[i]].point];
-            if (step == 0) {
-                __builtin_prefetch(&mesh->pointEdges[first[0]]);
-                __builtin_prefetch(&mesh->pointEdges[first[1] - 1]);
-                continue;
-            }
-            for (int32_t k = first[0]; k < first[1]; ++k) {
-                const fmEdge *edge = &mesh->edges[mesh->pointEdges[k]];
-                if (step == 1) {
-                    __builtin_prefetch(edge);
-                } else { /* a face that there is none of does no harm */
-                    __builtin_prefetch(&mesh->normals[edge->face[0]]);
-                    __builtin_prefetch(&mesh->normals[edge->face[1]]);
-                }
+    const fmMesh *mesh = choice->mesh;
+    for (int i = 0; i < choice->count; ++i) {
+        const int32_t *first = &mesh->pointFirstEdge[lows[choice->low[i]].point];
+        for (int32_t k = first[0]; k < first[1]; ++k) {
+            const fmEdge *edge = &mesh->edges[mesh->pointEdges[k]];
+            if (!normals) {
+                __builtin_prefetch(edge);
+            } else { /* a face that there is none of does no harm */
+                __builtin_prefetch(&mesh->normals[edge->face[0]]);
+                __builtin_prefetch(&mesh->normals[edge->face[1]]);
             }
         }
+    }
 }
 
 static int writeChoice(const Query *q, Choice *choice, fmVec3 normal, dContactGeom *contacts,
                        int skip)
 {
     const Low *lows = q->lows.items;
+    fetchRound(choice, lows, false);
     fmVec3 tilted = fmBreakTies(normal, fmSideTwist(q->side).linear);
-    fetchRound(q, choice);
     orderChoice(choice, q);
+    fetchRound(choice, lows, true);
     for (int i = 0; i < choice->count; ++i) {
         const Low *low = &lows[choice->low[i]];
         fmVec3 p = fmTransform(&q->side->pose, q->side->mesh->points[low->point]);
