@@ -5,7 +5,6 @@
 #include "fm_direction.h"
 
 #include "fm_convex.h"
-#include "fm_simd.h"
 
 /* A snapped direction stays within 60 degrees of the contour's. Guarded by test_contacts: "thin post". */
 #define FM_SNAP_CONE_COS 0.5
@@ -35,23 +34,26 @@
 #define FM_MAX_SHARP 8   /* directions of sharp edges of one mesh */
 #define FM_MAX_WAYS 8192 /* points looked at, over all pairs of ridges, for a way out */
 
-/* How far down a reaches and how far up b by the heights of the points. The events are of both. */
-static void ReachOf(const fmPointSet *set, const double *height, double *bottom, double *top)
-{
-    int events = set->inside[0] + set->inside[1];
-    *bottom = fmLeast(height + events, set->count - events, fmLeast(height, set->inside[0], DBL_MAX));
-    *top = fmMost(height + set->inside[0], set->count - set->inside[0], -DBL_MAX);
-}
-
-/* How far a must go along n until nothing of the region overlaps any more. */
+/* How far a must go along n until nothing of the region overlaps any more: from how far down a reaches to how
+ * far up b does. The events are of both. */
 static double WayOut(const fmSite *site, fmVec3 n)
 {
     const fmPointSet *set = site->points;
-    double height[FM_MAX_POINTS], bottom, top;
-    for (int i = 0; i < set->count; ++i)
-        height[i] = n.x * set->x[i] + n.y * set->y[i] + n.z * set->z[i];
-    ReachOf(set, height, &bottom, &top);
-    return top - bottom;
+    const fmVec3x2 both = {{n.x, n.x}, {n.y, n.y}, {n.z, n.z}};
+    const int events = set->inside[0] + set->inside[1];
+    double bottom = DBL_MAX, top = -DBL_MAX;
+    for (int i = 0; i < set->inside[0]; ++i)
+        bottom = fmSmaller(fmDot(n, fmPointOf(set, i)), bottom);
+    for (int i = set->inside[0]; i < events; ++i)
+        top = fmLarger(fmDot(n, fmPointOf(set, i)), top);
+    /* most are events */
+    fmDouble2 least = {bottom, bottom}, most = {top, top};
+    for (int i = events; i < set->count; i += 2) {
+        fmDouble2 height = fmDot2(&both, fmTwoPointsOf(set, i));
+        least = fmMin2(height, least);
+        most = fmMax2(height, most);
+    }
+    return fmLarger(most[0], most[1]) - fmSmaller(least[0], least[1]);
 }
 
 /* The heights of the points along the direction. */
@@ -59,9 +61,15 @@ static void MeasureHeights(fmSite *site)
 {
     fmPointSet *set = site->points;
     fmVec3 n = site->view.n, centre = site->view.centre;
-    for (int i = 0; i < set->count; ++i)
-        set->height[i] = fmDot(n, fmSub(fmPointOf(set, i), centre));
-    ReachOf(set, set->height, &site->view.bottom, &site->view.top);
+    double bottom = DBL_MAX, top = -DBL_MAX;
+    for (int i = 0; i < set->count; ++i) {
+        double height = set->height[i] = fmDot(n, fmSub(fmPointOf(set, i), centre));
+        bool ofA = i < set->inside[0], ofB = !ofA && i < set->inside[0] + set->inside[1];
+        bottom = ofB ? bottom : fmSmaller(height, bottom);
+        top = ofA ? top : fmLarger(height, top);
+    }
+    site->view.bottom = bottom;
+    site->view.top = top;
 }
 
 /* Directions of the region's ridges on one mesh, parallel ones once. */
@@ -86,14 +94,37 @@ typedef struct Best {
     double way; /* out along n */
     double cost, coneCos;
     bool free; /* no contour direction to keep to */
+    fmVec3x2 quarters[2];
 } Best;
+
+/* Four events a quarter of the contour apart, which mostly are enough to tell that a way is too long. */
+static void TakeQuarters(const fmPointSet *set, fmVec3x2 quarters[2])
+{
+    const int events = set->inside[0] + set->inside[1], count = set->count - events;
+    for (int k = 0; k < 2; ++k) {
+        fmVec3 p = fmPointOf(set, events + count * k / 4), q = fmPointOf(set, events + count * (k + 2) / 4);
+        quarters[k] = (fmVec3x2){{p.x, q.x}, {p.y, q.y}, {p.z, q.z}};
+    }
+}
+
+/* What the way out along n is at least, by four events. */
+static double LeastWayOut(const fmVec3x2 quarters[2], fmVec3 n)
+{
+    const fmVec3x2 both = {{n.x, n.x}, {n.y, n.y}, {n.z, n.z}};
+    fmDouble2 height[2] = {fmDot2(&both, quarters[0]), fmDot2(&both, quarters[1])};
+    fmDouble2 least = fmMin2(height[0], height[1]), most = fmMax2(height[0], height[1]);
+    return fmLarger(most[0], most[1]) - fmSmaller(least[0], least[1]);
+}
 
 static void TryDirection(const fmSite *site, Best *best, fmVec3 n)
 {
     double along = fmDot(n, best->start);
     if (!best->free && along < best->coneCos)
         return;
-    double way = WayOut(site, n), cost = way * (best->free ? 1 : 1 + FM_SNAP_BEND * (1 - along));
+    double bend = best->free ? 1 : 1 + FM_SNAP_BEND * (1 - along);
+    if (LeastWayOut(best->quarters, n) * bend >= best->cost)
+        return;
+    double way = WayOut(site, n), cost = way * bend;
     if (cost < best->cost) {
         best->way = way;
         best->cost = cost;
@@ -226,6 +257,7 @@ void fmFindDirection(fmSite *site, const fmMotion *motion)
         best.way = WayOut(site, best.n);
         best.cost = best.way * FM_SNAP_KEEP;
     }
+    TakeQuarters(site->points, best.quarters);
     TryFacetsAndEdges(site, &best);
     if (free)
         TryHulls(site, &best);

@@ -48,6 +48,8 @@ static void GatherPoints(fmSite *site)
     int32_t stride = (count + site->manyPoints - 1) / site->manyPoints;
     for (int32_t i = 0; i < count; i += stride)
         AddPoint(site->points, site->events[i].pos);
+    AddPoint(site->points, site->events[(count - 1) / stride * stride].pos);
+    --site->points->count;
 }
 
 /* Both ends of an item that may lie across two lines of the cache. */

@@ -3,6 +3,7 @@
 #ifndef FM_SITE_H
 #define FM_SITE_H
 
+#include "fm_simd.h"
 #include "fm_view.h"
 
 /* Edges that bend by more than 20 degrees count as sharp. Cosine. */
@@ -30,9 +31,10 @@ typedef struct fmRidge {
 } fmRidge;
 
 /* The points of a region, coordinate by coordinate so that one instruction looks at several: a's inside
- * points, then b's, then the events. */
+ * points, then b's, then the events, the last of which stands once more behind them: whoever takes them two
+ * by two needs no end of his own. */
 typedef struct fmPointSet {
-    double x[FM_MAX_POINTS], y[FM_MAX_POINTS], z[FM_MAX_POINTS];
+    double x[FM_MAX_POINTS + 1], y[FM_MAX_POINTS + 1], z[FM_MAX_POINTS + 1];
     double height[FM_MAX_POINTS]; /* set later: from the centre along the direction */
     int inside[2], count;
 } fmPointSet;
@@ -82,6 +84,12 @@ double fmSiteExtent(const fmSite *site);
 static inline fmVec3 fmPointOf(const fmPointSet *set, int i)
 {
     return fmVec(set->x[i], set->y[i], set->z[i]);
+}
+
+/* This one and the next. */
+static inline fmVec3x2 fmTwoPointsOf(const fmPointSet *set, int i)
+{
+    return (fmVec3x2){fmLoad2(set->x + i), fmLoad2(set->y + i), fmLoad2(set->z + i)};
 }
 
 #endif
