@@ -62,7 +62,7 @@ static void MeasureHeights(fmSite *site)
     fmPointSet *set = site->points;
     fmVec3 n = site->view.n, centre = site->view.centre;
     double bottom = DBL_MAX, top = -DBL_MAX;
-    for (int i = 0; i < set->count; ++i) {
+    for (int i = 0; i <= set->count; ++i) {
         double height = set->height[i] = fmDot(n, fmSub(fmPointOf(set, i), centre));
         bool ofA = i < set->inside[0], ofB = !ofA && i < set->inside[0] + set->inside[1];
         bottom = ofB ? bottom : fmSmaller(height, bottom);
@@ -102,7 +102,8 @@ static void TakeQuarters(const fmPointSet *set, fmVec3x2 quarters[2])
 {
     const int events = set->inside[0] + set->inside[1], count = set->count - events;
     for (int k = 0; k < 2; ++k) {
-        fmVec3 p = fmPointOf(set, events + count * k / 4), q = fmPointOf(set, events + count * (k + 2) / 4);
+        fmVec3 p = fmPointOf(set, events + count * k / 4);
+        fmVec3 q = fmPointOf(set, events + count * (k + 2) / 4);
         quarters[k] = (fmVec3x2){{p.x, q.x}, {p.y, q.y}, {p.z, q.z}};
     }
 }

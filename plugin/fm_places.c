@@ -21,14 +21,16 @@
 /* Four axes of the (u, v) plane, 45 degrees apart; the other four of the directions all round are theirs the
  * other way. */
 #define FM_RIM_AXES 4
-static const double kRim[FM_RIM_AXES][2] = {{1, 0}, {FM_COS_45, FM_COS_45}, {0, 1}, {-FM_COS_45, FM_COS_45}};
+static const double kRimX[FM_RIM_AXES] = {1, FM_COS_45, 0, -FM_COS_45};
+static const double kRimY[FM_RIM_AXES] = {0, FM_COS_45, 1, FM_COS_45};
 
-/* Coordinate by coordinate: where ridges cross, a's inside points, b's, the events. */
+/* Coordinate by coordinate: where ridges cross, a's inside points, b's, the events. Those before the events, and
+ * they, are filled up to a multiple of FM_TOGETHER by some that are done, so that no loop has a rest. */
 typedef struct CandidateList {
     double *x, *y, *z;
     double *bound; /* the most it could be deep; negative once it is measured */
     double *along; /* room for FM_RIM_AXES numbers each */
-    int crossings, inside[2];
+    int crossings, inside[2], events;
     int count;
     int insideCount; /* the first of them; the others lie on the contour */
     double extent;   /* the farthest from the centre */
@@ -41,79 +43,161 @@ static fmPlace CandidateAt(const CandidateList *list, int i)
     return (fmPlace){list->x[i], list->y[i], list->z[i], owner};
 }
 
-static void AddCrossing(CandidateList *list, fmVec3 seen, double bound)
+static void AddCandidate(CandidateList *list, fmVec3 at, double bound)
 {
-    double s = 1 - FM_INWARD;
-    list->x[list->count] = seen.x * s;
-    list->y[list->count] = seen.y * s;
-    list->z[list->count] = seen.z * s;
+    list->x[list->count] = at.x;
+    list->y[list->count] = at.y;
+    list->z[list->count] = at.z;
     list->bound[list->count++] = bound;
-    list->extent = fmLarger(list->extent, fmLarger(fabs(seen.x), fabs(seen.y)));
 }
+
+static void FillUp(CandidateList *list)
+{
+    while (list->count % FM_TOGETHER != 0)
+        AddCandidate(list, fmVec(0, 0, 0), -1);
+}
+
+static fmDouble2 Both(double a)
+{
+    return (fmDouble2){a, a};
+}
+
+static fmVec3x2 BothOf(fmVec3 a)
+{
+    return (fmVec3x2){Both(a.x), Both(a.y), Both(a.z)};
+}
+
+/* The ridges of one mesh as seen, coordinate by coordinate. */
+typedef struct SeenRidges {
+    double x[FM_MAX_RIDGES], y[FM_MAX_RIDGES], z[FM_MAX_RIDGES];
+    double alongX[FM_MAX_RIDGES], alongY[FM_MAX_RIDGES], alongZ[FM_MAX_RIDGES];
+} SeenRidges;
+
+static void SeeRidges(const fmSite *site, int side, SeenRidges *seen)
+{
+    const fmVec3x2 u = BothOf(site->view.u), v = BothOf(site->view.v), n = BothOf(site->view.n);
+    const fmVec3x2 centre = BothOf(site->view.centre);
+    for (int i = 0; i < site->ridgeCount[side]; ++i) {
+        /* both ends at once */
+        fmVec3 p = site->ridges[side][i].p, q = site->ridges[side][i].q;
+        fmVec3x2 d = {(fmDouble2){p.x, q.x} - centre.x, (fmDouble2){p.y, q.y} - centre.y,
+                      (fmDouble2){p.z, q.z} - centre.z};
+        fmDouble2 x = fmDot2(&u, d), y = fmDot2(&v, d), z = fmDot2(&n, d);
+        seen->x[i] = x[0];
+        seen->y[i] = y[0];
+        seen->z[i] = z[0];
+        seen->alongX[i] = x[1] - x[0];
+        seen->alongY[i] = y[1] - y[0];
+        seen->alongZ[i] = z[1] - z[0];
+    }
+}
+
+static fmVec3 RidgeFrom(const SeenRidges *seen, int i)
+{
+    return fmVec(seen->x[i], seen->y[i], seen->z[i]);
+}
+
+static fmVec3 RidgeAlong(const SeenRidges *seen, int i)
+{
+    return fmVec(seen->alongX[i], seen->alongY[i], seen->alongZ[i]);
+}
+
+/* One bit for each ridge of b that may cross the one of a, seen from `from` along `along`: the fractions of both
+ * at which their lines cross lie between 0 and 1, which needs no division. */
+static uint64_t MayCross(const SeenRidges *b, int count, fmVec3 from, fmVec3 along)
+{
+    const fmDouble2 x = {from.x, from.x}, y = {from.y, from.y};
+    const fmDouble2 alongX = {along.x, along.x}, alongY = {along.y, along.y}, nothing = {0, 0};
+    uint64_t bits = 0;
+    for (int j = 0; j < count; j += 2) {
+        fmDouble2 otherX = fmLoad2(b->alongX + j), otherY = fmLoad2(b->alongY + j);
+        fmDouble2 dx = fmLoad2(b->x + j) - x, dy = fmLoad2(b->y + j) - y;
+        fmDouble2 det = alongX * otherY - alongY * otherX;
+        fmDouble2 s = dx * otherY - dy * otherX, t = dx * alongY - dy * alongX;
+        fmMask2 sign = (fmMask2)det & INT64_MIN;
+        s = (fmDouble2)((fmMask2)s ^ sign);
+        t = (fmDouble2)((fmMask2)t ^ sign);
+        det = fmAbs2(det);
+        fmMask2 beyond =
+            fmLess2(s, nothing) | fmLess2(t, nothing) | fmLess2(det, s) | fmLess2(det, t);
+        bits |= (uint64_t)fmBits2(~beyond) << j;
+    }
+    return bits & (UINT64_MAX >> (64 - count));
+}
+_Static_assert(FM_MAX_RIDGES <= 64 && FM_MAX_RIDGES % 2 == 0,
+               "one bit for each ridge, looked at in twos");
 
 /* Where ridges of a and b cross as seen along n, between them: the deepest place of two crossed bars. */
 static void AddRidgeCrossings(const fmSite *site, CandidateList *list)
 {
-    fmVec3 from[FM_MAX_RIDGES], along[FM_MAX_RIDGES];
-    double x[FM_MAX_RIDGES], y[FM_MAX_RIDGES], alongX[FM_MAX_RIDGES], alongY[FM_MAX_RIDGES];
-    double s[FM_MAX_RIDGES], t[FM_MAX_RIDGES];
-    int count = site->ridgeCount[0] > 0 ? site->ridgeCount[1] : 0;
-    for (int j = 0; j < count; ++j) {
-        from[j] = fmToSeen(&site->view, site->ridges[1][j].p);
-        along[j] = fmSub(fmToSeen(&site->view, site->ridges[1][j].q), from[j]);
-        x[j] = from[j].x;
-        y[j] = from[j].y;
-        alongX[j] = along[j].x;
-        alongY[j] = along[j].y;
-    }
-    for (int i = 0; i < site->ridgeCount[0] && count > 0; ++i) {
-        fmVec3 a0 = fmToSeen(&site->view, site->ridges[0][i].p);
-        fmVec3 da = fmSub(fmToSeen(&site->view, site->ridges[0][i].q), a0);
-        /* parallel ones divide by zero, and what that gives is not between 0 and 1 */
-        for (int j = 0; j < count; ++j) {
-            double det = da.x * alongY[j] - da.y * alongX[j], dx = x[j] - a0.x, dy = y[j] - a0.y;
-            s[j] = (dx * alongY[j] - dy * alongX[j]) / det;
-            t[j] = (dx * da.y - dy * da.x) / det;
-        }
-        for (int j = 0; j < count; ++j) {
-            if (!((s[j] >= 0) & (s[j] <= 1) & (t[j] >= 0) & (t[j] <= 1)))
+    int count = site->ridgeCount[1];
+    if (site->ridgeCount[0] == 0 || count == 0)
+        return;
+    SeenRidges a, b;
+    SeeRidges(site, 0, &a);
+    SeeRidges(site, 1, &b);
+    if (count % 2 != 0)
+        b.x[count] = b.y[count] = b.alongX[count] = b.alongY[count] = 0;
+    for (int i = 0; i < site->ridgeCount[0]; ++i) {
+        fmVec3 a0 = RidgeFrom(&a, i), da = RidgeAlong(&a, i);
+        for (uint64_t bits = MayCross(&b, count, a0, da); bits; bits &= bits - 1) {
+            int j = __builtin_ctzll(bits);
+            fmVec3 b0 = RidgeFrom(&b, j), db = RidgeAlong(&b, j);
+            double det = da.x * db.y - da.y * db.x, dx = b0.x - a0.x, dy = b0.y - a0.y;
+            double s = (dx * db.y - dy * db.x) / det, t = (dx * da.y - dy * da.x) / det;
+            /* parallel ones divide by zero, and what that gives is not between 0 and 1 */
+            if (!(s >= 0 && s <= 1 && t >= 0 && t <= 1))
                 continue;
-            fmVec3 p = fmAddScaled(a0, da, s[j]), q = fmAddScaled(from[j], along[j], t[j]);
-            if (q.z >= p.z)
-                AddCrossing(list, fmScale(fmAdd(p, q), 0.5), q.z - p.z);
+            fmVec3 p = fmAddScaled(a0, da, s), q = fmAddScaled(b0, db, t);
+            if (!(q.z >= p.z))
+                continue;
+            fmVec3 middle = fmScale(fmAdd(p, q), 0.5);
+            AddCandidate(list, fmScale(middle, 1 - FM_INWARD), q.z - p.z);
+            list->extent = fmLarger(list->extent, fmLarger(fabs(middle.x), fabs(middle.y)));
         }
     }
 }
 
-/* The region's points behind the crossings. */
-static void AddPoints(const fmSite *site, CandidateList *list)
+/* The region's points [first, end), two by two: behind them lies another that belongs to the region. */
+static void AddPoints(const fmSite *site, int first, int end, CandidateList *list)
 {
     const fmPointSet *set = site->points;
-    const fmVec3 u = site->view.u, v = site->view.v, centre = site->view.centre;
-    const double bottom = site->view.bottom, top = site->view.top, s = 1 - FM_INWARD;
-    double *restrict x = list->x + list->count, *restrict y = list->y + list->count;
-    double *restrict z = list->z + list->count, *restrict bound = list->bound + list->count;
-    double size[FM_MAX_POINTS];
-    for (int i = 0; i < set->count; ++i) {
-        double dx = set->x[i] - centre.x, dy = set->y[i] - centre.y, dz = set->z[i] - centre.z;
-        double seenX = dx * u.x + dy * u.y + dz * u.z, seenY = dx * v.x + dy * v.y + dz * v.z;
-        x[i] = seenX * s;
-        y[i] = seenY * s;
-        z[i] = set->height[i] * s;
-        bound[i] = fmLarger(top - set->height[i], set->height[i] - bottom);
-        size[i] = fmLarger(fabs(seenX), fabs(seenY));
+    const fmVec3x2 u = BothOf(site->view.u), v = BothOf(site->view.v);
+    const fmVec3x2 centre = BothOf(site->view.centre);
+    const fmDouble2 bottom = Both(site->view.bottom), top = Both(site->view.top);
+    const fmDouble2 s = Both(1 - FM_INWARD);
+    fmDouble2 size = Both(list->extent);
+    for (int i = first, at = list->count; i < end; i += 2, at += 2) {
+        fmVec3x2 p = fmTwoPointsOf(set, i), d = {p.x - centre.x, p.y - centre.y, p.z - centre.z};
+        fmDouble2 x = fmDot2(&u, d), y = fmDot2(&v, d), z = fmLoad2(set->height + i);
+        fmStore2(list->x + at, x * s);
+        fmStore2(list->y + at, y * s);
+        fmStore2(list->z + at, z * s);
+        fmStore2(list->bound + at, fmMax2(top - z, z - bottom));
+        size = fmMax2(fmMax2(fmAbs2(x), fmAbs2(y)), size);
     }
+    list->extent = fmLarger(size[0], size[1]);
+    list->count += end - first;
+}
+
+/* Inside points are as deep as they lie in the other mesh. */
+static void AddInsidePoints(const fmSite *site, CandidateList *list)
+{
+    const fmPointSet *set = site->points;
+    const int count = set->inside[0] + set->inside[1];
+    double *bound = list->bound + list->count;
+    AddPoints(site, 0, count, list);
     for (int i = 0; i < set->inside[0]; ++i)
-        bound[i] = top - set->height[i];
-    for (int i = set->inside[0]; i < set->inside[0] + set->inside[1]; ++i)
-        bound[i] = set->height[i] - bottom;
-    list->extent = fmMost(size, set->count, list->extent);
+        bound[i] = site->view.top - set->height[i];
+    for (int i = set->inside[0]; i < count; ++i)
+        bound[i] = set->height[i] - site->view.bottom;
 }
 
 static bool GatherCandidates(const fmSite *site, fmArray *array, CandidateList *list)
 {
     const fmPointSet *set = site->points;
-    int capacity = site->ridgeCount[0] * site->ridgeCount[1] + set->count;
+    int inside = set->inside[0] + set->inside[1];
+    int capacity = site->ridgeCount[0] * site->ridgeCount[1] + set->count + 2 * FM_TOGETHER;
     if (!fmArrayReserve(array, (4 + FM_RIM_AXES) * (size_t)capacity * sizeof(double)))
         return false;
     double *items = array->items;
@@ -122,12 +206,15 @@ static bool GatherCandidates(const fmSite *site, fmArray *array, CandidateList *
                             .z = items + 2 * capacity,
                             .bound = items + 3 * capacity,
                             .along = items + 4 * capacity,
-                            .inside = {set->inside[0], set->inside[1]}};
+                            .inside = {set->inside[0], set->inside[1]},
+                            .events = set->count - inside};
     AddRidgeCrossings(site, list);
     list->crossings = list->count;
-    AddPoints(site, list);
-    list->insideCount = list->crossings + set->inside[0] + set->inside[1];
-    list->count = list->crossings + set->count;
+    AddInsidePoints(site, list);
+    FillUp(list);
+    list->insideCount = list->count;
+    AddPoints(site, inside, set->count, list);
+    FillUp(list);
     return true;
 }
 
@@ -168,77 +255,114 @@ static int CarryingSpots(const fmSpotList *list, double deepest)
     return count;
 }
 
-/* How far the spots that carry reach along the axes. */
+/* How far the spots that carry reach along the axes, by the first `count` of a list whose deepest was so deep.
+ * Two axes to a vector. */
 typedef struct Rim {
-    double least[FM_RIM_AXES], most[FM_RIM_AXES];
+    fmDouble2 least[FM_RIM_AXES / 2], most[FM_RIM_AXES / 2];
+    double deepest;
+    int count;
 } Rim;
 
-static void AddToRim(Rim *rim, const fmSpot *spot, double deepest)
+static void StartRim(Rim *rim, double deepest)
 {
-    if (!fmCarries(spot, deepest))
-        return;
-    for (int k = 0; k < FM_RIM_AXES; ++k) {
-        double d = kRim[k][0] * spot->x + kRim[k][1] * spot->y;
-        rim->least[k] = fmSmaller(d, rim->least[k]);
-        rim->most[k] = fmLarger(d, rim->most[k]);
+    for (int k = 0; k < FM_RIM_AXES / 2; ++k) {
+        rim->least[k] = Both(DBL_MAX);
+        rim->most[k] = Both(-DBL_MAX);
+    }
+    rim->deepest = deepest;
+    rim->count = 0;
+}
+
+/* Takes in the spots that are new. Which of the others carry depends on the deepest. */
+static void UpdateRim(Rim *rim, const fmSpotList *list)
+{
+    if (rim->deepest != list->deepest)
+        StartRim(rim, list->deepest);
+    for (; rim->count < list->count; ++rim->count) {
+        const fmSpot *spot = &list->items[rim->count];
+        if (!fmCarries(spot, list->deepest))
+            continue;
+        for (int k = 0; k < FM_RIM_AXES / 2; ++k) {
+            fmDouble2 d =
+                fmLoad2(&kRimX[2 * k]) * Both(spot->x) + fmLoad2(&kRimY[2 * k]) * Both(spot->y);
+            rim->least[k] = fmMin2(d, rim->least[k]);
+            rim->most[k] = fmMax2(d, rim->most[k]);
+        }
     }
 }
 
-static Rim RimOf(const fmSpotList *list, double deepest)
-{
-    Rim rim;
-    for (int k = 0; k < FM_RIM_AXES; ++k) {
-        rim.least[k] = DBL_MAX;
-        rim.most[k] = -DBL_MAX;
-    }
-    for (int i = 0; i < list->count; ++i)
-        AddToRim(&rim, &list->items[i], deepest);
-    return rim;
-}
+/* How far candidates reach along the axes: each of them, not a number, and so never the farthest, for those that
+ * are done; and the farthest each way, done meanwhile or not. */
+typedef struct Reach {
+    double *along[FM_RIM_AXES];
+    double least[FM_RIM_AXES], most[FM_RIM_AXES];
+} Reach;
 
-/* How far candidates reach along the axes; not a number, and so never the farthest, for those that are
- * done. */
-static void ReachOf(const CandidateList *candidates, int first, int count, double *along[FM_RIM_AXES])
+static void FindReach(const CandidateList *candidates, int first, int count, Reach *reach)
 {
     const double *x = candidates->x + first, *y = candidates->y + first, *bound = candidates->bound + first;
+    fmDouble2 least[FM_RIM_AXES], most[FM_RIM_AXES];
     for (int k = 0; k < FM_RIM_AXES; ++k) {
-        double *restrict d = along[k] = candidates->along + k * count;
-        for (int i = 0; i < count; ++i)
-            d[i] = kRim[k][0] * x[i] + kRim[k][1] * y[i];
+        reach->along[k] = candidates->along + k * count;
+        least[k] = Both(DBL_MAX);
+        most[k] = Both(-DBL_MAX);
     }
-    for (int i = 0; i < count; ++i)
-        if (!(bound[i] > 0))
-            for (int k = 0; k < FM_RIM_AXES; ++k)
-                along[k][i] = NAN;
+    for (int i = 0; i < count; i += 2) {
+        /* all bits set are not a number */
+        const fmMask2 done = ~fmLess2(Both(0), fmLoad2(bound + i));
+        const fmDouble2 atX = fmLoad2(x + i), atY = fmLoad2(y + i);
+        for (int k = 0; k < FM_RIM_AXES; ++k) {
+            fmDouble2 d = kRimX[k] * atX + kRimY[k] * atY;
+            d = (fmDouble2)((fmMask2)d | done);
+            fmStore2(reach->along[k] + i, d);
+            least[k] = fmMin2(d, least[k]);
+            most[k] = fmMax2(d, most[k]);
+        }
+    }
+    for (int k = 0; k < FM_RIM_AXES; ++k) {
+        reach->least[k] = fmSmaller(least[k][0], least[k][1]);
+        reach->most[k] = fmLarger(most[k][0], most[k][1]);
+    }
+}
+
+/* The candidate that reaches farthest along an axis, or back, if that is beyond the spots there are; else -1. */
+static int Farthest(const Reach *reach, int count, int axis, bool back, const Rim *rim,
+                    double beyond)
+{
+    const double *along = reach->along[axis];
+    double least = rim->least[axis / 2][axis % 2], most = rim->most[axis / 2][axis % 2];
+    double far = back ? reach->least[axis] : reach->most[axis];
+    for (;;) {
+        if (back ? !(-far > -least + beyond) : !(far > most + beyond))
+            return -1;
+        int farthest = fmPlaceOf(along, count, far);
+        if (farthest >= 0)
+            return farthest;
+        /* that one is done: the farthest of the others */
+        far = back ? fmLeast(along, count, DBL_MAX) : fmMost(along, count, -DBL_MAX);
+    }
 }
 
 /* The farthest of the candidates [first, end) all round that reach beyond the spots there are. */
-static void RimSpots(const fmSeen *seen, CandidateList *candidates, int first, int end, fmSpotList *list)
+static void RimSpots(const fmSeen *seen, CandidateList *candidates, int first, int end, Rim *rim,
+                     fmSpotList *list)
 {
     int count = end - first;
     if (count == 0)
         return;
-    double *along[FM_RIM_AXES];
-    ReachOf(candidates, first, count, along);
-    Rim rim = RimOf(list, list->deepest);
+    Reach reach;
+    FindReach(candidates, first, count, &reach);
+    UpdateRim(rim, list);
     double beyond = FM_SPREAD_MIN * candidates->extent;
     for (int way = 0; way < 2 * FM_RIM_AXES; ++way) {
-        int k = way % FM_RIM_AXES;
-        bool back = way >= FM_RIM_AXES;
-        double far = back ? fmLeast(along[k], count, DBL_MAX) : fmMost(along[k], count, -DBL_MAX);
-        if (back ? !(-far > -rim.least[k] + beyond) : !(far > rim.most[k] + beyond))
+        int farthest = Farthest(&reach, count, way % FM_RIM_AXES, way >= FM_RIM_AXES, rim, beyond);
+        if (farthest < 0)
             continue;
-        int farthest = fmPlaceOf(along[k], count, far);
-        for (int j = 0; j < FM_RIM_AXES; ++j)
-            along[j][farthest] = NAN;
-        double before = list->deepest;
+        for (int k = 0; k < FM_RIM_AXES; ++k)
+            reach.along[k][farthest] = NAN;
         int had = list->count;
-        if (!MeasureCandidate(seen, candidates, first + farthest, list) || had == list->count)
-            continue;
-        if (list->deepest > before)
-            rim = RimOf(list, list->deepest);
-        else
-            AddToRim(&rim, &list->items[had], list->deepest);
+        if (MeasureCandidate(seen, candidates, first + farthest, list) && had < list->count)
+            UpdateRim(rim, list);
     }
 }
 
@@ -257,13 +381,15 @@ static void PierceSpots(const fmSite *site, CandidateList *candidates, fmSpotLis
     fmSpotList pierced;
     pierced.count = 0;
     pierced.deepest = 0;
-    for (int i = candidates->insideCount; i < candidates->count; ++i) {
+    for (int i = candidates->insideCount; i < candidates->insideCount + candidates->events; ++i) {
         candidates->x[i] *= 1 - FM_PIERCED_INWARD;
         candidates->y[i] *= 1 - FM_PIERCED_INWARD;
         candidates->z[i] *= 1 - FM_PIERCED_INWARD;
         candidates->bound[i] = DBL_MAX;
     }
-    RimSpots(&seen, candidates, candidates->insideCount, candidates->count, &pierced);
+    Rim rim;
+    StartRim(&rim, pierced.deepest);
+    RimSpots(&seen, candidates, candidates->insideCount, candidates->count, &rim, &pierced);
     for (int i = 0; i < pierced.count; ++i) {
         /* deeper than the region is wide is no thin wall, but surfaces that coincide */
         if (pierced.items[i].depth > FM_PIERCED_MOST * site->width)
@@ -291,9 +417,11 @@ bool fmDirectedSpots(const fmSite *site, bool deep, fmPlacesRoom *room, fmSpotLi
     if (!GatherCandidates(site, &room->candidates, &candidates))
         return false;
     DeepestSpots(&seen, &candidates, list);
-    RimSpots(&seen, &candidates, 0, candidates.insideCount, list);
+    Rim rim;
+    StartRim(&rim, list->deepest);
+    RimSpots(&seen, &candidates, 0, candidates.insideCount, &rim, list);
     if (!deep || CarryingSpots(list, list->deepest) < FM_FACE_CONTACTS)
-        RimSpots(&seen, &candidates, candidates.insideCount, candidates.count, list);
+        RimSpots(&seen, &candidates, candidates.insideCount, candidates.count, &rim, list);
     PierceSpots(site, &candidates, list);
     return true;
 }

@@ -98,13 +98,18 @@ static inline fmDouble2 fmSelect2(fmMask2 m, fmDouble2 a, fmDouble2 b)
     return (fmDouble2)((m & (fmMask2)a) | (~m & (fmMask2)b));
 }
 
-/* One bit for each lane of a mask, masks of where a < b and a = b, and the smaller and the larger, which
+/* One bit for each lane of a mask or of two, masks of where a < b and a = b, and the smaller and the larger, which
  * is b where they do not compare: by the instructions where we know them, as gcc takes masks of doubles
  * apart for want of SSE4. */
 #if FM_SIMD_X86
 static inline unsigned fmBits2(fmMask2 m)
 {
     return (unsigned)_mm_movemask_pd((__m128d)m);
+}
+
+static inline unsigned fmBits2x2(fmMask2 a, fmMask2 b)
+{
+    return (unsigned)_mm_movemask_ps(_mm_shuffle_ps((__m128)a, (__m128)b, _MM_SHUFFLE(2, 0, 2, 0)));
 }
 
 static inline fmMask2 fmLess2(fmDouble2 a, fmDouble2 b)
@@ -130,6 +135,11 @@ static inline fmDouble2 fmMax2(fmDouble2 a, fmDouble2 b)
 static inline unsigned fmBits2(fmMask2 m)
 {
     return (unsigned)((m[0] & 1) | (m[1] & 2));
+}
+
+static inline unsigned fmBits2x2(fmMask2 a, fmMask2 b)
+{
+    return fmBits2(a) | fmBits2(b) << 2;
 }
 
 static inline fmMask2 fmLess2(fmDouble2 a, fmDouble2 b)
@@ -174,20 +184,22 @@ static inline double fmMost(const double *h, int count, double most)
     return i < count && h[i] > most ? h[i] : most;
 }
 
-/* The first place of a number that is among them. Up to 64 are looked at together, as no branch could foresee
- * where it is. */
+/* The first place of a number among a multiple of FM_TOGETHER; -1 when it is not among them. Up to 64 are looked
+ * at together, as no branch could foresee where it is. */
+#define FM_TOGETHER 4
 static inline int fmPlaceOf(const double *h, int count, double number)
 {
-    uint64_t bits = 0;
-    int first = 0;
-    for (; bits == 0 && first < count; first += 64) {
-        int end = count - first < 64 ? count - first : 64, i = 0;
-        for (; i + 1 < end; i += 2)
-            bits |= (uint64_t)fmBits2(fmEqual2(fmLoad2(h + first + i), (fmDouble2){number, number})) << i;
-        if (i < end)
-            bits |= (uint64_t)(h[first + i] == number) << i;
+    const fmDouble2 both = {number, number};
+    for (int first = 0; first < count; first += 64) {
+        uint64_t bits = 0;
+        for (int i = 0; i < 64 && first + i < count; i += FM_TOGETHER)
+            bits |= (uint64_t)fmBits2x2(fmEqual2(fmLoad2(h + first + i), both),
+                                        fmEqual2(fmLoad2(h + first + i + 2), both))
+                    << i;
+        if (bits)
+            return first + __builtin_ctzll(bits);
     }
-    return bits ? first - 64 + __builtin_ctzll(bits) : 0;
+    return -1;
 }
 
 static inline fmDouble2 fmDot2(const fmVec3x2 *a, fmVec3x2 b)

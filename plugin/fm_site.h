@@ -31,11 +31,11 @@ typedef struct fmRidge {
 } fmRidge;
 
 /* The points of a region, coordinate by coordinate so that one instruction looks at several: a's inside
- * points, then b's, then the events, the last of which stands once more behind them: whoever takes them two
- * by two needs no end of his own. */
+ * points, then b's, then the events, the last of which stands once more behind them (with its height): whoever
+ * takes them two by two needs no end of his own. */
 typedef struct fmPointSet {
     double x[FM_MAX_POINTS + 1], y[FM_MAX_POINTS + 1], z[FM_MAX_POINTS + 1];
-    double height[FM_MAX_POINTS]; /* set later: from the centre along the direction */
+    double height[FM_MAX_POINTS + 1]; /* set later: from the centre along the direction */
     int inside[2], count;
 } fmPointSet;
 
