@@ -17,6 +17,10 @@
 
 int32_t fmEventRoot(fmEvent *events, int32_t i)
 {
+    /* mostly the parent leads */
+    int32_t parent = events[i].parent;
+    if (events[parent].parent == parent)
+        return parent;
     while (events[i].parent != i) {
         events[i].parent = events[events[i].parent].parent;
         i = events[i].parent;
@@ -99,12 +103,11 @@ static int32_t MarkEdges(fmContour *c)
     const fmEvent *events = c->events.items;
     int32_t repeats = 0, several = 0;
     for (int32_t i = 0; i < c->eventCount; ++i) {
-        fmBits *once = &c->edgeBits[events[i].edgeOfB];
-        if (fmBitsHas(once, events[i].edge)) {
+        if (!fmBitsPut(&c->edgeBits[events[i].edgeOfB], events[i].edge)) {
             fmBitsAdd(&c->twiceBits[events[i].edgeOfB], events[i].edge);
             ++repeats;
         }
-        fmBitsAdd(once, events[i].edge);
+        __builtin_prefetch(&c->mesh[events[i].edgeOfB]->pointFirstEdge[events[i].inner]);
     }
     for (int32_t i = 0; i < c->eventCount && repeats > 0; ++i)
         several += fmBitsHas(&c->twiceBits[events[i].edgeOfB], events[i].edge);
@@ -337,64 +340,85 @@ static bool BuildSegments(fmContour *c)
                          offsetof(fmRegion, segments));
 }
 
-static bool AddFace(fmContour *c, int side, int32_t face)
+/* Faces of one mesh, each once. */
+typedef struct FaceList {
+    const fmMesh *mesh;
+    fmBits known;
+    int32_t *faces, count;
+} FaceList;
+
+/* Two of three are known: written all the same, as nobody could foresee which. */
+static inline void AddFace(FaceList *list, int32_t face)
 {
-    if (fmBitsHas(&c->faceBits[side], face))
-        return true;
-    size_t bytes = ((size_t)c->faceCount + 1) * sizeof(int32_t);
-    if (bytes > c->faces.capacity && !fmArrayReserve(&c->faces, bytes))
-        return false;
-    fmBitsAdd(&c->faceBits[side], face);
-    __builtin_prefetch(&c->mesh[side]->normals[face]); /* whoever wants faces asks for these first */
-    FM_ITEMS(int32_t, c->faces)[c->faceCount++] = face;
-    return true;
+    __builtin_prefetch(&list->mesh->normals[face]); /* whoever wants faces asks for these first */
+    list->faces[list->count] = face;
+    list->count += fmBitsPut(&list->known, face);
 }
 
-/* The faces of the pairs, and those round the inside points, or one for every so many points when all would
- * be too many. */
-static bool AddRegionFaces(fmContour *c, const fmRegion *region, int side, const int32_t *points,
-                           int32_t pointCount, bool many)
+/* Those of the pairs, or so many for all. */
+static void AddCutFaces(FaceList *list, const fmCutPair *pairs, int32_t pairCount, int side, bool many)
 {
-    const fmMesh *mesh = c->mesh[side];
-    const fmCutPair *pairs = FM_ITEMS(fmCutPair, c->pairs) + region->pairs.first;
-    int32_t step = many ? region->pairs.count / FM_REGION_SAMPLE + 1 : 1;
-    for (int32_t i = 0; i < region->pairs.count; i += step)
-        if (!AddFace(c, side, pairs[i].face[side]))
-            return false;
-    step = many ? pointCount / FM_REGION_SAMPLE + 1 : 1;
+    int32_t step = many ? pairCount / FM_REGION_SAMPLE + 1 : 1;
+    for (int32_t i = 0; i < pairCount; i += step)
+        AddFace(list, pairs[i].face[side]);
+}
+
+/* Those round the inside points, or one for every so many points. */
+static void AddInsideFaces(FaceList *list, const int32_t *points, int32_t pointCount, bool many)
+{
+    const fmMesh *mesh = list->mesh;
+    int32_t step = many ? pointCount / FM_REGION_SAMPLE + 1 : 1;
     for (int32_t i = 0; i < pointCount; i += step) {
-        int32_t first = mesh->pointFirstEdge[points[i]], end = mesh->pointFirstEdge[points[i] + 1];
-        for (int32_t k = first; k < end; ++k) {
+        int32_t end = mesh->pointFirstEdge[points[i] + 1];
+        for (int32_t k = mesh->pointFirstEdge[points[i]]; k < end; ++k) {
             /* each face round the point leaves it along one edge */
             const fmEdge *edge = &mesh->edges[mesh->pointEdges[k]];
             int32_t face = edge->face[edge->point[1] == points[i]];
-            if (face >= 0 && !AddFace(c, side, face))
-                return false;
-            if (face >= 0 && many)
+            if (face < 0)
+                continue;
+            AddFace(list, face);
+            if (many)
                 break;
         }
     }
+}
+
+/* The faces of one mesh in one region, a sample when they would be too many, appended to the shared array. */
+static bool FillFaces(fmContour *c, fmRegion *region, int side)
+{
+    const fmMesh *mesh = c->mesh[side];
+    const fmRange pairs = region->pairs, inside = region->points[side];
+    const int32_t *points = FM_ITEMS(int32_t, c->points) + inside.first;
+    size_t most = (size_t)c->faceCount + (size_t)pairs.count;
+    for (int32_t i = 0; i < inside.count; ++i)
+        most += (size_t)(mesh->pointFirstEdge[points[i] + 1] - mesh->pointFirstEdge[points[i]]);
+    /* one more, as known ones are written, too */
+    if (!fmArrayReserve(&c->faces, (most + 1) * sizeof(int32_t)))
+        return false;
+
+    bool many = pairs.count + 2 * inside.count > FM_REGION_FACES;
+    FaceList list = {mesh, c->faceBits[side], FM_ITEMS(int32_t, c->faces) + c->faceCount, 0};
+    AddCutFaces(&list, FM_ITEMS(fmCutPair, c->pairs) + pairs.first, pairs.count, side, many);
+    AddInsideFaces(&list, points, inside.count, many);
+    for (int32_t i = 0; i < list.count; ++i)
+        fmBitsRemove(&list.known, list.faces[i]);
+    region->manyFaces[side] = many;
+    region->faces[side] = (fmRange){c->faceCount, list.count};
+    c->faceCount += list.count;
     return true;
 }
 
-/* Points and faces of one mesh in one region, appended to the shared arrays. */
-static bool FillSide(fmContour *c, fmRegion *region, int side, fmRange inside)
+/* The points of one mesh in one region, appended to the shared array. */
+static void FillPoints(fmContour *c, fmRegion *region, int side, fmRange inside)
 {
     int32_t *points = FM_ITEMS(int32_t, c->points) + c->pointCount, count = 0;
     const fmInsidePoint *source = FM_ITEMS(fmInsidePoint, c->inside) + inside.first;
-    for (int32_t i = 0; i < inside.count; ++i)
-        if (source[i].side == side)
-            points[count++] = source[i].point;
+    for (int32_t i = 0; i < inside.count; ++i) {
+        points[count] = source[i].point;
+        count += source[i].side == side;
+    }
     region->points[side] = (fmRange){c->pointCount, count};
     c->pointCount += count;
-
-    region->faces[side].first = c->faceCount;
-    region->manyFaces[side] = region->pairs.count + 2 * count > FM_REGION_FACES;
-    bool room = AddRegionFaces(c, region, side, points, count, region->manyFaces[side]);
-    region->faces[side].count = c->faceCount - region->faces[side].first;
-    for (int32_t i = 0; i < region->faces[side].count; ++i)
-        fmBitsRemove(&c->faceBits[side], FM_ITEMS(int32_t, c->faces)[region->faces[side].first + i]);
-    return room;
 }
 
 static bool FillRegions(fmContour *c)
@@ -405,14 +429,18 @@ static bool FillRegions(fmContour *c)
         /* the inside points of both meshes, grouped under points[0] for a moment */
         !GroupByRegion(c, &c->inside, c->insideCount, sizeof(fmInsidePoint), RegionOfInside,
                        offsetof(fmRegion, points)) ||
-        !fmArrayReserve(&c->points, (size_t)c->insideCount * sizeof(int32_t)))
+        /* one more, as those of the other mesh are written, too */
+        !fmArrayReserve(&c->points, ((size_t)c->insideCount + 1) * sizeof(int32_t)))
         return false;
     c->pointCount = c->faceCount = 0;
     for (int32_t r = 0; r < c->regionCount; ++r) {
         fmRegion *region = &FM_ITEMS(fmRegion, c->regions)[r];
         fmRange inside = region->points[0];
-        if (!FillSide(c, region, 0, inside) || !FillSide(c, region, 1, inside))
-            return false;
+        for (int side = 0; side < 2; ++side) {
+            FillPoints(c, region, side, inside);
+            if (!FillFaces(c, region, side))
+                return false;
+        }
     }
     return true;
 }
