@@ -34,12 +34,12 @@ static inline void fmBitsAdd(fmBits *bits, int32_t i)
     ((uint64_t *)bits->words.items)[i >> 6] |= UINT64_C(1) << (i & 63);
 }
 
-/* The same; true when it is new. For what no branch could foresee. */
-static inline bool fmBitsPut(fmBits *bits, int32_t i)
+/* The same if it is wanted; true when that, and it is new. For what no branch could foresee. */
+static inline bool fmBitsPut(fmBits *bits, int32_t i, bool wanted)
 {
     uint64_t *word = (uint64_t *)bits->words.items + (i >> 6), before = *word;
-    *word = before | UINT64_C(1) << (i & 63);
-    return !(before >> (i & 63) & 1);
+    *word = before | (uint64_t)wanted << (i & 63);
+    return wanted & ~(before >> (i & 63));
 }
 
 static inline void fmBitsRemove(fmBits *bits, int32_t i)

@@ -62,7 +62,8 @@ int fmManifoldBuild(fmManifold *m, const fmContour *c, int32_t r,
 {
     fmSiteRoom room;
     fmSite site;
-    fmSiteBuild(&site, &room, c, r, m->deep);
+    if (!fmSiteBuild(&site, &room, m->edges, c, r, m->deep))
+        return 0;
     fmFindDirection(&site, m->motion);
     if (site.width <= FM_SAME_PLACE * site.view.size)
         fmSiteRestingFacets(&site);
@@ -130,5 +131,7 @@ void fmManifoldMeasure(const fmContour *c, double beyond, fmContact *contacts, i
 
 void fmManifoldFree(fmManifold *m)
 {
+    fmArrayFree(&m->edges[0].words);
+    fmArrayFree(&m->edges[1].words);
     fmPlacesFree(&m->places);
 }

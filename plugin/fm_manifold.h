@@ -14,6 +14,7 @@
 
 /* Scratch of the stage, kept from call to call. */
 typedef struct fmManifold {
+    fmBits edges[2]; /* of each mesh, empty between calls */
     fmPlacesRoom places;
     /* b's points as seen from a, in b's frame, for the call; NULL when nothing is known to move */
     const fmMotion *motion;

@@ -103,7 +103,7 @@ static int32_t MarkEdges(fmContour *c)
     const fmEvent *events = c->events.items;
     int32_t repeats = 0, several = 0;
     for (int32_t i = 0; i < c->eventCount; ++i) {
-        if (!fmBitsPut(&c->edgeBits[events[i].edgeOfB], events[i].edge)) {
+        if (!fmBitsPut(&c->edgeBits[events[i].edgeOfB], events[i].edge, true)) {
             fmBitsAdd(&c->twiceBits[events[i].edgeOfB], events[i].edge);
             ++repeats;
         }
@@ -352,7 +352,7 @@ static inline void AddFace(FaceList *list, int32_t face)
 {
     __builtin_prefetch(&list->mesh->normals[face]); /* whoever wants faces asks for these first */
     list->faces[list->count] = face;
-    list->count += fmBitsPut(&list->known, face);
+    list->count += fmBitsPut(&list->known, face, true);
 }
 
 /* Those of the pairs, or so many for all. */

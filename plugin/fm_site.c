@@ -194,42 +194,66 @@ void fmSiteRestingFacets(fmSite *site)
     }
 }
 
-static inline void AddRidge(fmSite *site, int side, int32_t e)
+/* The ridges of one mesh, each once, until their ends are looked up. */
+typedef struct RidgeList {
+    const fmMesh *mesh;
+    fmBits known;
+    int32_t edge[FM_MAX_RIDGES + 1]; /* the last one is never counted */
+    int count;
+} RidgeList;
+
+/* Which edges are ridges, and which have been met before, no branch could foresee. */
+static inline void NoteEdge(RidgeList *list, int32_t e, bool blunt)
 {
-    const fmMesh *mesh = site->contour->mesh[side];
-    bool sharp = mesh->edgeCos[e] < FM_SHARP_COS;
-    if (!(sharp || site->fewPoints) || site->ridgeCount[side] == FM_MAX_RIDGES ||
-        mesh->edgeKind[e] != FM_EDGE_CONVEX)
-        return;
-    uint64_t bit = (uint64_t)1 << (e & 63);
-    for (int i = site->ridgeBits[side] & bit ? site->ridgeCount[side] - 1 : -1; i >= 0; --i)
-        if (site->ridges[side][i].edge == e)
-            return;
-    site->ridgeBits[side] |= bit;
-    fmVec3 p = fmContourPoint(site->contour, side, mesh->edges[e].point[0]);
-    fmVec3 q = fmContourPoint(site->contour, side, mesh->edges[e].point[1]);
-    site->ridges[side][site->ridgeCount[side]++] = (fmRidge){p, q, e, sharp};
+    bool sharp = list->mesh->edgeCos[e] < FM_SHARP_COS,
+         convex = list->mesh->edgeKind[e] == FM_EDGE_CONVEX;
+    list->edge[list->count] = e;
+    list->count +=
+        fmBitsPut(&list->known, e, convex & (sharp | blunt) & (list->count < FM_MAX_RIDGES));
 }
 
 /* Convex edges that take part in the region: those that are crossed, and those at inside points. Between
  * few points even blunt ones matter: the deepest place may be where two of them cross. */
-static void GatherRidges(fmSite *site)
+static void ListRidges(const fmSite *site, RidgeList lists[2])
 {
     const fmContour *c = site->contour;
-    site->fewPoints = site->region->points[0].count + site->region->points[1].count < FM_FEW_POINTS;
-    FetchPointEdges(site);
+    bool blunt = site->region->points[0].count + site->region->points[1].count < FM_FEW_POINTS;
     int32_t stride = site->region->events.count / (2 * FM_RIDGE_POINTS) + 1;
     for (int32_t i = 0; i < site->region->events.count; i += stride)
-        AddRidge(site, site->events[i].edgeOfB, site->events[i].edge);
+        NoteEdge(&lists[site->events[i].edgeOfB], site->events[i].edge, blunt);
     for (int side = 0; side < 2; ++side) {
         const fmMesh *mesh = c->mesh[side];
         fmRange range = site->region->points[side];
         stride = range.count / FM_RIDGE_POINTS + 1;
         const int32_t *points = FM_ITEMS(int32_t, c->points) + range.first;
         for (int32_t i = 0; i < range.count; i += stride) {
-            int32_t point = points[i];
-            for (int32_t k = mesh->pointFirstEdge[point]; k < mesh->pointFirstEdge[point + 1]; ++k)
-                AddRidge(site, side, mesh->pointEdges[k]);
+            int32_t end = mesh->pointFirstEdge[points[i] + 1];
+            for (int32_t k = mesh->pointFirstEdge[points[i]]; k < end; ++k)
+                NoteEdge(&lists[side], mesh->pointEdges[k], blunt);
+        }
+    }
+}
+
+static void GatherRidges(fmSite *site, const fmBits known[2])
+{
+    RidgeList lists[2];
+    for (int side = 0; side < 2; ++side) {
+        lists[side].mesh = site->contour->mesh[side];
+        lists[side].known = known[side];
+        lists[side].count = 0;
+    }
+    FetchPointEdges(site);
+    ListRidges(site, lists);
+    for (int side = 0; side < 2; ++side) {
+        RidgeList *list = &lists[side];
+        site->ridgeCount[side] = list->count;
+        for (int i = 0; i < list->count; ++i) {
+            int32_t e = list->edge[i];
+            const int32_t *ends = list->mesh->edges[e].point;
+            fmBitsRemove(&list->known, e);
+            site->ridges[side][i] = (fmRidge){.p = fmContourPoint(site->contour, side, ends[0]),
+                                              .q = fmContourPoint(site->contour, side, ends[1]),
+                                              .sharp = list->mesh->edgeCos[e] < FM_SHARP_COS};
         }
     }
 }
@@ -242,8 +266,12 @@ double fmSiteExtent(const fmSite *site)
     return fmLength(fmSub(box.hi, box.lo));
 }
 
-void fmSiteBuild(fmSite *site, fmSiteRoom *room, const fmContour *c, int32_t r, bool deep)
+bool fmSiteBuild(fmSite *site, fmSiteRoom *room, fmBits edges[2], const fmContour *c, int32_t r,
+                 bool deep)
 {
+    if (!fmBitsReserve(&edges[0], c->mesh[0]->edgeCount) ||
+        !fmBitsReserve(&edges[1], c->mesh[1]->edgeCount))
+        return false;
     const fmRegion *region = &FM_ITEMS(fmRegion, c->regions)[r];
     *site = (fmSite){.view = {.contour = c, .size = fmSmaller(c->mesh[0]->size, c->mesh[1]->size)},
                      .contour = c,
@@ -261,5 +289,6 @@ void fmSiteBuild(fmSite *site, fmSiteRoom *room, const fmContour *c, int32_t r, 
     FetchNeighbours(site, !deep);
     GatherPoints(site);
     if (!deep)
-        GatherRidges(site);
+        GatherRidges(site, edges);
+    return true;
 }

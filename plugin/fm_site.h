@@ -26,7 +26,6 @@ typedef struct fmBigFacet {
 /* A convex edge, in b's frame. */
 typedef struct fmRidge {
     fmVec3 p, q;
-    int32_t edge;
     bool sharp;
 } fmRidge;
 
@@ -60,16 +59,16 @@ typedef struct fmSite {
     int facetCount[2];
     fmRidge *ridges[2];
     int ridgeCount[2];
-    uint64_t ridgeBits[2]; /* for each ridge the bit that its edge's last digits name */
-    bool fewPoints;
     int32_t manyPoints; /* inside points of one mesh, and events, that are looked at */
     double width; /* set later: way out along the direction */
     fmVec3 start; /* set later: the contour's own direction; zero when it has none */
 } fmSite;
 
 /* Measures the contour of a region and gathers its points and, unless the overlap is known to be deep, its
- * ridges. What is found lies in `room`. */
-void fmSiteBuild(fmSite *site, fmSiteRoom *room, const fmContour *contour, int32_t region, bool deep);
+ * ridges. What is found lies in `room`; `edges` is scratch, empty between calls and kept by the caller. False when
+ * memory is out. */
+bool fmSiteBuild(fmSite *site, fmSiteRoom *room, fmBits edges[2], const fmContour *contour,
+                 int32_t region, bool deep);
 
 /* Gathers the facets of at least so large an area. */
 void fmSiteFacets(fmSite *site, double leastArea);
