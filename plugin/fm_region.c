@@ -350,7 +350,10 @@ typedef struct FaceList {
 /* Two of three are known: written all the same, as nobody could foresee which. */
 static inline void AddFace(FaceList *list, int32_t face)
 {
-    __builtin_prefetch(&list->mesh->normals[face]); /* whoever wants faces asks for these first */
+    /* whoever wants faces asks for these first */
+    __builtin_prefetch(&list->mesh->normals[face].x);
+    __builtin_prefetch(&list->mesh->normals[face].z);
+    __builtin_prefetch(&list->mesh->faceFacet[face]);
     list->faces[list->count] = face;
     list->count += fmBitsPut(&list->known, face, true);
 }

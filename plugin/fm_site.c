@@ -74,13 +74,7 @@ static void FetchFeatures(const fmSite *site, bool ridges)
     }
     for (int side = 0; side < 2; ++side) {
         const fmMesh *mesh = c->mesh[side];
-        fmRange range = site->region->faces[side];
-        const int32_t *faces = FM_ITEMS(int32_t, c->faces) + range.first;
-        for (int32_t i = 0; i < range.count && i < FM_MANY_FACES; ++i) {
-            __builtin_prefetch(&mesh->faceFacet[faces[i]]);
-            FM_FETCH(mesh->normals[faces[i]]);
-        }
-        range = site->region->points[side];
+        fmRange range = site->region->points[side];
         for (int32_t i = 0; i < range.count && i < FM_FEW_POINTS && ridges; ++i)
             __builtin_prefetch(&mesh->pointFirstEdge[FM_ITEMS(int32_t, c->points)[range.first + i]]);
     }
@@ -93,12 +87,7 @@ static void FetchNeighbours(const fmSite *site, bool ridges)
     const fmContour *c = site->contour;
     for (int side = 0; side < 2; ++side) {
         const fmMesh *mesh = c->mesh[side];
-        fmRange range = site->region->faces[side];
-        const int32_t *faces = FM_ITEMS(int32_t, c->faces) + range.first;
-        for (int32_t i = 0; i < range.count && i < FM_MANY_FACES; ++i)
-            for (int k = 0; k < 3; ++k)
-                FM_FETCH(mesh->points[mesh->faces[faces[i]].point[k]]);
-        range = site->region->points[side];
+        fmRange range = site->region->points[side];
         for (int32_t i = 0; i < range.count && i < FM_FEW_POINTS && ridges; ++i) {
             int32_t point = FM_ITEMS(int32_t, c->points)[range.first + i];
             __builtin_prefetch(&mesh->pointEdges[mesh->pointFirstEdge[point]]);
