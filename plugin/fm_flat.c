@@ -8,6 +8,7 @@
 #define FM_MAX_SIDES 64
 typedef struct Outline {
     double x[FM_MAX_SIDES][2], y[FM_MAX_SIDES][2];
+    double minX, maxX, minY, maxY;
     int count;
     double h, hx, hy;
 } Outline;
@@ -20,12 +21,20 @@ static bool TraceOutline(const fmView *view, int side, const fmBigFacet *facet, 
     outline->count = fmFacetSides(mesh, facet->face, own, &sides);
     if (outline->count > FM_MAX_SIDES)
         return false;
+    outline->minX = outline->minY = DBL_MAX;
+    outline->maxX = outline->maxY = -DBL_MAX;
     fmVec3 p = {0, 0, 0};
     for (int i = 0; i < outline->count; ++i)
         for (int k = 0; k < 2; ++k) {
-            p = fmToSeen(view, fmContourPoint(view->contour, side, sides[i][k]));
+            /* most sides begin where the one before ends */
+            if (k == 1 || i == 0 || sides[i][0] != sides[i - 1][1])
+                p = fmToSeen(view, fmContourPoint(view->contour, side, sides[i][k]));
             outline->x[i][k] = p.x;
             outline->y[i][k] = p.y;
+            outline->minX = fmSmaller(p.x, outline->minX);
+            outline->maxX = fmLarger(p.x, outline->maxX);
+            outline->minY = fmSmaller(p.y, outline->minY);
+            outline->maxY = fmLarger(p.y, outline->maxY);
         }
     double facing = fmDot(facet->normal, view->n);
     outline->hx = -fmDot(facet->normal, view->u) / facing;
@@ -37,6 +46,11 @@ static bool TraceOutline(const fmView *view, int side, const fmBigFacet *facet, 
 /* Inside the outline or on its border. */
 static bool OutlineContains(const Outline *o, double x, double y, double tolerance)
 {
+    /* most points are outside the whole by more than rounding */
+    double beyond = 2 * tolerance;
+    if ((x < o->minX - beyond) | (x > o->maxX + beyond) | (y < o->minY - beyond) |
+        (y > o->maxY + beyond))
+        return false;
     bool inside = false;
     for (int i = 0; i < o->count; ++i) {
         double x0 = o->x[i][0], y0 = o->y[i][0], dx = o->x[i][1] - x0, dy = o->y[i][1] - y0;
@@ -86,12 +100,12 @@ static void FlatPairSpots(const fmView *view, const fmBigFacet *fa, const fmBigF
             double ax = a.x[i][1] - a.x[i][0], ay = a.y[i][1] - a.y[i][0];
             double bx = b.x[j][1] - b.x[j][0], by = b.y[j][1] - b.y[j][0];
             double cx = b.x[j][0] - a.x[i][0], cy = b.y[j][0] - a.y[i][0];
-            double det = ax * by - ay * bx;
-            if (det == 0)
-                continue;
-            double s = (cx * by - cy * bx) / det, t = (cx * ay - cy * ax) / det;
-            if (s > 0 && s < 1 && t > 0 && t < 1)
-                AddFlatSpot(view, &a, &b, fa, fb, a.x[i][0] + s * ax, a.y[i][0] + s * ay, list);
+            /* the fractions of both at which they cross, times det */
+            double det = ax * by - ay * bx, s = cx * by - cy * bx, t = cx * ay - cy * ax;
+            double sign = det < 0 ? -1 : 1, size = det * sign;
+            if ((s * sign > 0) & (s * sign < size) & (t * sign > 0) & (t * sign < size))
+                AddFlatSpot(view, &a, &b, fa, fb, a.x[i][0] + s / det * ax,
+                            a.y[i][0] + s / det * ay, list);
         }
 }
 

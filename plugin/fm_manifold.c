@@ -22,27 +22,26 @@ static int ChooseSpots(const fmSpotList *list, int most, const fmSpot **chosen)
         extentSq = fmLarger(extentSq, fmDistanceSq(list->items[i].pos, list->items[first].pos));
     for (int i = 0; i < list->count; ++i) {
         const fmSpot *spot = &list->items[i];
-        nearestSq[i] = SpotDistanceSq(spot, &list->items[first], extentSq);
+        nearestSq[i] = DBL_MAX;
         /* nothing is less than no weight */
         weight[i] = fmCarries(spot, deepest) ? 0.25 + (deepest > 0 ? spot->depth / deepest : 1) : 0;
     }
     chosen[count++] = &list->items[first];
     while (count < most) {
+        const fmSpot *last = chosen[count - 1];
         int best = -1;
         double bestScore = 0;
         for (int i = 0; i < list->count; ++i) {
+            nearestSq[i] = fmSmaller(nearestSq[i], SpotDistanceSq(&list->items[i], last, extentSq));
             double score = nearestSq[i] * weight[i];
-            if (nearestSq[i] <= FM_SPREAD_MIN * FM_SPREAD_MIN * extentSq || !(score > bestScore))
-                continue;
-            bestScore = score;
-            best = i;
+            bool better =
+                (nearestSq[i] > FM_SPREAD_MIN * FM_SPREAD_MIN * extentSq) & (score > bestScore);
+            bestScore = better ? score : bestScore;
+            best = better ? i : best;
         }
         if (best < 0)
             break;
         chosen[count++] = &list->items[best];
-        for (int i = 0; i < list->count; ++i)
-            nearestSq[i] =
-                fmSmaller(nearestSq[i], SpotDistanceSq(&list->items[i], &list->items[best], extentSq));
     }
     return count;
 }
