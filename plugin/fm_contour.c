@@ -79,23 +79,56 @@ static bool CollectPairs(void *context, const int32_t (*pairs)[2], int count)
     return true;
 }
 
+/* Candidates that wait for each other. Their faces are asked for as they come and their corners once there are so
+ * many, so that a contour finds in the cache what it needs: mostly they are the pairs of one loop with some
+ * round it. The more wait, the later a long loop is known that the source could leave out. */
+#define WAITING_PAIRS 12
+
 /* Traces from every pair that is not yet known. */
 typedef struct Seeker {
     fmContour *contour;
     fmTrace worst;
+    int waitingCount;
+    int32_t waiting[WAITING_PAIRS][2];
 } Seeker;
+
+static inline bool IsKnown(const fmContour *c, const int32_t pair[2])
+{
+    return fmTraceKnows(c, pair[0], pair[1]) || fmTracePassed(c, pair[0], pair[1]);
+}
+
+/* False when no more pairs are wanted. */
+static bool TraceWaiting(Seeker *seeker)
+{
+    int count = seeker->waitingCount;
+    seeker->waitingCount = 0;
+    for (int i = 0; i < count; ++i)
+        for (int side = 0; side < 2; ++side)
+            fmExpectCorners(seeker->contour->mesh[side], seeker->waiting[i][side]);
+    for (int i = 0; i < count; ++i) {
+        const int32_t *pair = seeker->waiting[i];
+        if (IsKnown(seeker->contour, pair))
+            continue;
+        fmTrace trace = fmTraceLoop(seeker->contour, pair[0], pair[1]);
+        if (trace > seeker->worst)
+            seeker->worst = trace;
+        if (trace > FM_TRACE_CLOSED)
+            return false;
+    }
+    return true;
+}
 
 static bool SeekLoops(void *context, const int32_t (*pairs)[2], int count)
 {
     Seeker *seeker = context;
     fmContour *c = seeker->contour;
     for (int i = 0; i < count; ++i) {
-        if (fmTraceKnows(c, pairs[i][0], pairs[i][1]) || fmTracePassed(c, pairs[i][0], pairs[i][1]))
+        if (c->pairCount > 0 && IsKnown(c, pairs[i]))
             continue;
-        fmTrace trace = fmTraceLoop(c, pairs[i][0], pairs[i][1]);
-        if (trace > seeker->worst)
-            seeker->worst = trace;
-        if (trace > FM_TRACE_CLOSED)
+        for (int side = 0; side < 2; ++side)
+            fmExpectFace(c->mesh[side], pairs[i][side]);
+        memcpy(seeker->waiting[seeker->waitingCount++], pairs[i], sizeof pairs[i]);
+        if (seeker->waitingCount == WAITING_PAIRS && !TraceWaiting(seeker))
             return false;
     }
     return true;
@@ -140,8 +173,10 @@ static void Reset(fmContour *c)
  * rounding tore one. */
 static bool TraceAll(fmContour *c, fmPairSource *source, const void *sourceContext)
 {
-    Seeker seeker = {c, FM_TRACE_APART};
+    Seeker seeker = {.contour = c, .worst = FM_TRACE_APART};
     source(sourceContext, &c->aInB, &c->passed, SeekLoops, &seeker);
+    if (seeker.worst <= FM_TRACE_CLOSED)
+        TraceWaiting(&seeker); /* those that are left */
     c->outOfMemory = seeker.worst == FM_TRACE_NO_MEMORY;
     if (seeker.worst == FM_TRACE_TORN)
         return false;

@@ -180,6 +180,23 @@ static inline int fmFacetSides(const fmMesh *mesh, int32_t face, int32_t own[3][
     return 3;
 }
 
+/* Begin to bring from memory a face, which may lie across two lines of the cache, and the corners of one that
+ * is there. Inline, as gcc leaves out calls of functions that do nothing else. */
+static inline void fmExpectFace(const fmMesh *mesh, int32_t face)
+{
+    const char *at = (const char *)&mesh->faces[face];
+    __builtin_prefetch(at);
+    __builtin_prefetch(at + sizeof(fmFace) - 1);
+}
+
+static inline void fmExpectCorners(const fmMesh *mesh, int32_t face)
+{
+    const int32_t *point = mesh->faces[face].point;
+    __builtin_prefetch(&mesh->points[point[0]]);
+    __builtin_prefetch(&mesh->points[point[1]]);
+    __builtin_prefetch(&mesh->points[point[2]]);
+}
+
 static inline fmVec3 fmFacePoint(const fmMesh *mesh, int32_t face, int corner)
 {
     return mesh->points[mesh->faces[face].point[corner]];
