@@ -23,18 +23,19 @@ typedef struct fmCrossing {
     fmVec3 pos;    /* in b's frame */
 } fmCrossing;
 
-/* One face of a pair as the predicates see it. Along a contour a face's normal, the heights over it and its
- * edges are there from the moment on when the contour leaves by an edge of the other. */
+/* One face of a pair as the predicates see it: what there are three of lies side by side for each axis, so that it
+ * can be taken two at a time; the fourth is 0. Sets of corners and edges are bits. Along a contour a face's normal,
+ * the heights over it and its edges are there from the moment on when the contour leaves by an edge of the other. */
 typedef struct fmCrossFace {
     const fmFace *face;
     int32_t index;
-    fmVec3 corner[3];  /* in b's frame */
-    fmVec3 normal;     /* as long as twice the area */
-    double height[3];  /* of the other face's corners over this face's plane, times twice its area */
-    bool outside[3];   /* height >= 0 */
-    bool ascending[3]; /* the face runs along its edge i from the lower to the higher point */
-    uint8_t low[3];    /* the corner where edge i begins, taken from its lower point to its higher */
-    fmVec3 along[3];   /* edge i, that way */
+    unsigned outside;    /* corners of the other face over this face's plane or on it */
+    unsigned ascending;  /* edges along which the face runs from the lower to the higher point */
+    double corner[3][4]; /* in b's frame */
+    double start[3][4];  /* the lower point of each edge */
+    double along[3][4];  /* from there to its higher */
+    double height[4];    /* of the other face's corners over this face's plane, times twice its area */
+    fmVec3 normal;       /* as long as twice the area */
 } fmCrossFace;
 
 /* A pair of faces on a contour: a's and b's; and the edges, each of one of the two, by which it comes in and
