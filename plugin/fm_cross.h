@@ -23,25 +23,36 @@ typedef struct fmCrossing {
     fmVec3 pos;    /* in b's frame */
 } fmCrossing;
 
-/* One face of a pair as the predicates see it: what there are three of lies side by side for each axis, so that it
- * can be taken two at a time; the fourth is 0. Sets of corners and edges are bits. Along a contour a face's normal,
- * the heights over it and its edges are there from the moment on when the contour leaves by an edge of the other. */
+/* How the corners of a face follow each other. */
+typedef struct fmCrossOrder {
+    uint8_t corner[3]; /* the number in fmCrossFace of each corner of the face */
+    uint8_t edge[3];   /* the face's own number of each edge in fmCrossFace */
+    uint8_t ascending; /* edges along which the face runs from the lower to the higher point */
+    uint8_t unused;    /* so that it is copied as one word */
+} fmCrossOrder;
+_Static_assert(sizeof(fmCrossOrder) == 8, "copied as one word");
+
+/* One face of a pair as the predicates see it. Its corners are numbered as their points are, so that an edge runs
+ * from its lower to its higher corner whichever it is, and an edge has the number of the corner opposite to it. What
+ * there are three of lies side by side for each axis, so that it can be taken two at a time; the fourth is 0. Sets
+ * of corners and edges are bits. Along a contour a face's normal and the heights over it are there from the moment
+ * on when the contour leaves by an edge of the other. */
 typedef struct fmCrossFace {
     const fmFace *face;
     int32_t index;
-    unsigned outside;    /* corners of the other face over this face's plane or on it */
-    unsigned ascending;  /* edges along which the face runs from the lower to the higher point */
-    double corner[3][4]; /* in b's frame */
-    double start[3][4];  /* the lower point of each edge */
-    double along[3][4];  /* from there to its higher */
-    double height[4];    /* of the other face's corners over this face's plane, times twice its area */
-    fmVec3 normal;       /* as long as twice the area */
+    int32_t point[3];
+    fmCrossOrder order;
+    unsigned outside;  /* corners of the other face that are not below this face's plane */
+    double pos[3][4];  /* of the corners, in b's frame */
+    double height[4];  /* of the other face's corners over this face's plane, times twice its area */
+    fmVec3 normal;     /* as long as twice the area */
 } fmCrossFace;
 
 /* A pair of faces on a contour: a's and b's; and the edges, each of one of the two, by which it comes in and
  * goes out. */
 typedef struct fmCrossPair {
     fmCrossFace of[2];
+    fmCrossFace *at[2]; /* those: to look up is less than gcc makes of reckoning */
     int inSide, inEdge, outSide, outEdge;
 } fmCrossPair;
 
@@ -66,7 +77,8 @@ void fmCrossReplace(fmCrossPair *pair, const fmMesh *mesh, int32_t face, const f
 
 static inline int32_t fmCrossBeyond(const fmCrossPair *pair)
 {
-    return pair->of[pair->outSide].face->next[pair->outEdge];
+    const fmCrossFace *cf = &pair->of[pair->outSide];
+    return cf->face->next[cf->order.edge[pair->outEdge]];
 }
 
 static inline void fmFaceCorners(const fmMesh *mesh, int32_t face, const fmPose *pose,
