@@ -75,7 +75,7 @@ void fmNearForget(fmNearList *list)
 }
 
 static const size_t kArrays[] = {offsetof(fmWalk, openings), offsetof(fmWalk, expiries), offsetof(fmWalk, lanePlanes),
-                                 offsetof(fmWalk, leaves), offsetof(fmWalk, leafPlanes)};
+                                 offsetof(fmWalk, leaves)};
 
 void fmNearFree(fmNearList *list)
 {

@@ -295,53 +295,62 @@ INLINE void CarryPlace(const fmPairQuery *query, int from, const float place[3],
  * in each coordinate, their products with a normal 13 u, rounded numbers one more each. */
 #define PLANE_SLACK 0x1p-19
 
-/* Looks for a plane between leaves of pair i and keeps it. Where the last one tried has failed a better one begins
- * with it. */
-INLINE bool PartLeaves(const fmPairQuery *query, const int32_t leaf[2], int32_t i)
+/* Looks for a plane between the leaves of one pair and keeps it. Where the last one tried has failed a better one
+ * begins with it. */
+INLINE bool PartLeaves(const fmPairQuery *query, const int32_t leaf[2], fmNearLeaves *near, int lane)
 {
-    fmWalk *walk = query->walk;
-    fmLeafPlanes *planes = fmLeafPlanesOf(walk, i);
-    int lane = i % FM_LANES;
     MetLeaves met;
     CarryLeaf(query, leaf, 0, &met);
-    float axis[3] = {planes->normal[0][lane], planes->normal[1][lane], planes->normal[2][lane]};
-    if (planes->offset[lane] == FM_NEVER_ASKED)
+    float axis[3] = {near->normal[0][lane], near->normal[1][lane], near->normal[2][lane]};
+    if (near->offset[lane] == FM_NEVER_ASKED)
         FirstAxis(&met, axis);
     MakeUnit(axis);
     double apart = PlaneBetween(met.from, met.to, &met.pose, AXIS_TRIES, axis) * SURELY, p[3];
+    fmVec3 c = query->walk->centre[0];
+    const double centre[3] = {c.x, c.y, c.z};
     float place[3];
-    const float *origin = met.from->origin;
-    const double centre[3] = {walk->centre[0].x, walk->centre[0].y, walk->centre[0].z};
     for (int k = 0; k < 3; ++k) {
-        planes->normal[k][lane] = axis[k];
-        planes->place[k][lane] = place[k] = (float)(origin[k] - centre[k]);
+        near->normal[k][lane] = axis[k];
+        near->place[k][lane] = place[k] = (float)(met.from->origin[k] - centre[k]);
     }
     if (!(apart > 0)) {
-        planes->offset[lane] = FM_NO_PLANE;
+        near->offset[lane] = FM_NO_PLANE;
         return false;
     }
     CarryPlace(query, 0, place, p);
     double lengths = SumAbs(place), offset = apart;
     for (int k = 0; k < 3; ++k) {
         const float *column = query->sides[0].turnColumns[k];
-        planes->before[k][lane] = axis[0] * column[0] + axis[1] * column[1] + axis[2] * column[2];
+        near->before[k][lane] = axis[0] * column[0] + axis[1] * column[1] + axis[2] * column[2];
         offset += axis[k] * p[k];
         lengths += fabs(p[k]);
     }
-    planes->radius[lane] = (float)((met.from->radius + lengths * 0x1p-24) * LONGER);
-    planes->offset[lane] = (float)(offset - (fabs(offset) + lengths) * PLANE_SLACK);
+    near->radius[lane] = (float)((met.from->radius + lengths * 0x1p-24) * LONGER);
+    near->offset[lane] = (float)(offset - (fabs(offset) + lengths) * PLANE_SLACK);
     return true;
+}
+
+/* The leaves of a pair. */
+typedef struct LeafPair {
+    int32_t leaf[2];
+} LeafPair;
+
+INLINE LeafPair LeavesOf(const fmWalk *walk, int32_t i)
+{
+    const fmNearLeaves *near = fmNearLeavesOf(walk, i);
+    return (LeafPair){{near->leaf[0][i % FM_LANES], near->leaf[1][i % FM_LANES]}};
 }
 
 /* Leaves that no known plane parts. Where faces may have touched the last time none is looked for. Returns what the
  * sink says. */
 INLINE bool MeetAgain(const fmPairQuery *query, int32_t i)
 {
-    const int32_t *leaf = ((const int32_t(*)[2])query->walk->leaves.items)[i];
-    float *offset = &fmLeafPlanesOf(query->walk, i)->offset[i % FM_LANES];
-    if (*offset != FM_TOUCHING && PartLeaves(query, leaf, i))
+    fmNearLeaves *near = fmNearLeavesOf(query->walk, i);
+    LeafPair pair = LeavesOf(query->walk, i);
+    float *offset = &near->offset[i % FM_LANES];
+    if (*offset != FM_TOUCHING && PartLeaves(query, pair.leaf, near, i % FM_LANES))
         return true;
-    bool any, more = MeetLeaves(query, leaf, &any);
+    bool any, more = MeetLeaves(query, pair.leaf, &any);
     *offset = any ? FM_TOUCHING : FM_NO_PLANE;
     return more;
 }
@@ -373,14 +382,13 @@ static void WalkOn(const fmPairQuery *query, fmBoxPair *stack, fmBoxPair *top, u
 static void CentreWalk(const fmPairQuery *query)
 {
     fmWalk *walk = query->walk;
-    const int32_t(*leaves)[2] = walk->leaves.items;
     int32_t count = walk->leafCount;
     if (count == 0)
         return;
     for (int s = 0; s < 2; ++s) {
         fmVec3 sum = {0, 0, 0};
         for (int32_t i = 0; i < count; ++i) {
-            const float *origin = query->sides[s].tree->leaves[leaves[i][s]].origin;
+            const float *origin = LeafOf(query, LeavesOf(walk, i).leaf, s)->origin;
             sum = fmAdd(sum, fmVec(origin[0], origin[1], origin[2]));
         }
         walk->centre[s] = fmScale(sum, 1.0 / count);
@@ -515,10 +523,12 @@ INLINE int LookAtPlanes(const fmPairQuery *query, uint16_t *expired, int count)
     for (int k = 0; k < count; ++k) {
         int32_t i = expired[k], index = *fmPlanesIndex(walk, i);
         float apart = index < 0 ? 0 : PlanesApart(query, &planes[index]);
-        if (apart > 0)
+        if (apart > 0) {
             *fmUntil(walk, i) = fmWalkUntil(walk, *fmReach(walk, i), apart * SURELY);
-        else
+        } else {
             expired[left++] = (uint16_t)i;
+            __builtin_prefetch(fmOpeningOf(walk, i));
+        }
     }
     return left;
 }
@@ -563,20 +573,20 @@ INLINE int Unparted(const fmPairQuery *query, uint16_t *list)
     int count = 0;
     for (int i = 0; i < 3; ++i)
         at[i] = Splat((float)shift[i]);
-    const fmLeafPlanes *planes = walk->leafPlanes.items;
-    for (int32_t first = 0; first < walk->leafCount; first += FM_LANES, ++planes) {
+    const fmNearLeaves *near = walk->leaves.items;
+    for (int32_t first = 0; first < walk->leafCount; first += FM_LANES, ++near) {
         unsigned parted = 0;
         for (int g = 0; g < FM_LANES; g += FM_WIDTH) {
             W n[3], before[3], c[3], p[3], t[3];
-            LoadRows(planes->normal, g, n);
-            LoadRows(planes->before, g, before);
-            LoadRows(planes->place, g, c);
+            LoadRows(near->normal, g, n);
+            LoadRows(near->before, g, before);
+            LoadRows(near->place, g, c);
             for (int i = 0; i < 3; ++i) {
                 p[i] = columns[0][i] * c[0] + columns[1][i] * c[1] + columns[2][i] * c[2] + at[i];
                 t[i] = DotOne(columns[i], n) - before[i];
             }
             W turned = SQRT(Dot(t, t)) + TURN_SLACK;
-            W apart = LOAD(&planes->offset[g]) - Dot(n, p) - turned * LOAD(&planes->radius[g]);
+            W apart = LOAD(&near->offset[g]) - Dot(n, p) - turned * LOAD(&near->radius[g]);
             parted |= BITS((M)(apart > slack)) << g;
         }
         for (unsigned out = ~parted & 0xff; out != 0; out &= out - 1)
@@ -588,12 +598,11 @@ INLINE int Unparted(const fmPairQuery *query, uint16_t *list)
 /* Hands over the pairs of faces that may touch of all leaves. */
 static void MeetUnparted(const fmPairQuery *query)
 {
-    const int32_t(*leaves)[2] = query->walk->leaves.items;
     uint16_t unparted[FM_WALK_LEAVES];
     int count = Unparted(query, unparted);
     for (int k = 0; k < count; ++k) {
         for (int s = 0; s < 2 && k + AHEAD < count; ++s)
-            fmPrefetchChild(query->sides[s].tree, ~leaves[unparted[k + AHEAD]][s]);
+            fmPrefetchChild(query->sides[s].tree, ~LeavesOf(query->walk, unparted[k + AHEAD]).leaf[s]);
         if (!MeetAgain(query, unparted[k]))
             return;
     }
@@ -607,7 +616,7 @@ static void WalkAgain(const fmPairQuery *query)
     uint64_t boxTests = 0;
     int32_t known = walk->openingCount;
     int count = Expired(walk, expired);
-    AskFor(walk->leafPlanes.items, (size_t)(walk->leafCount + FM_LANES - 1) / FM_LANES * sizeof(fmLeafPlanes));
+    AskFor(walk->leaves.items, (size_t)(walk->leafCount + FM_LANES - 1) / FM_LANES * sizeof(fmNearLeaves));
     count = LookAtPlanes(query, expired, count);
     bool stale = count > FM_WALK_EXPIRED * known || known > FM_WALK_GROWN * walk->begun + FM_WALK_GROWN_BY;
     if (known == 0 || stale) {

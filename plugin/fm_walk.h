@@ -44,20 +44,22 @@ typedef struct fmLanePlanes {
     int32_t from;                /* the side of the other box */
 } fmLanePlanes;
 
-/* Planes between the leaves of a and of b of eight pairs, in b's frame. Where a place of a's leaf is at p now and
- * the normal has turned by t in a's frame, leaves are apart by offset - normal . p - |t| * radius at least. */
-typedef struct fmLeafPlanes {
+/* Eight pairs of leaves whose boxes overlap, and planes that part them, in b's frame. Where a place of a's leaf is at
+ * p now and the normal has turned by t in a's frame, leaves are apart by offset - normal . p - |t| * radius at
+ * least. */
+typedef struct fmNearLeaves {
+    int32_t leaf[2][FM_LANES]; /* of a and of b */
     float normal[3][FM_LANES]; /* unit vectors, towards b's leaf */
     float offset[FM_LANES];
     float before[3][FM_LANES];                  /* the normal as it was in a's frame */
     float place[3][FM_LANES], radius[FM_LANES]; /* of a's leaf */
-} fmLeafPlanes;
+} fmNearLeaves;
 
 /* Zero-initialise. */
 typedef struct fmWalk {
     fmArray openings, expiries; /* fmOpening; fmExpiries of eight each */
     fmArray lanePlanes;         /* fmLanePlanes, of those that have expired once */
-    fmArray leaves, leafPlanes; /* int32_t[2]; fmLeafPlanes of eight each */
+    fmArray leaves;             /* fmNearLeaves of eight each */
     int32_t openingCount, lanePlanesCount, leafCount;
     int32_t begun;    /* openings when it began; it goes stale as it grows */
     fmVec3 centre[2]; /* a point of each mesh, in its own frame */
@@ -106,9 +108,10 @@ static inline int16_t *fmPlanesIndex(const fmWalk *walk, int32_t opening)
     return &((fmExpiries *)walk->expiries.items)[opening / FM_LANES].planes[opening % FM_LANES];
 }
 
-static inline fmLeafPlanes *fmLeafPlanesOf(const fmWalk *walk, int32_t leaf)
+/* The eight that pair `i` of leaves is one of, the lane i % FM_LANES. */
+static inline fmNearLeaves *fmNearLeavesOf(const fmWalk *walk, int32_t i)
 {
-    return &((fmLeafPlanes *)walk->leafPlanes.items)[leaf / FM_LANES];
+    return &((fmNearLeaves *)walk->leaves.items)[i / FM_LANES];
 }
 
 /* From now on for a distance. What is rounded here is less than 2^-20 of it or of the path. */
@@ -170,19 +173,18 @@ static inline void fmWalkAddLeaves(fmWalk *walk, int32_t leafA, int32_t leafB)
 {
     int32_t i = walk->leafCount;
     walk->full |= i == FM_WALK_LEAVES;
-    if (walk->full || !fmWalkReserve(walk, &walk->leaves, i, sizeof(int32_t[2])) ||
-        !fmWalkReserve(walk, &walk->leafPlanes, i / FM_LANES, sizeof(fmLeafPlanes)))
+    if (walk->full || !fmWalkReserve(walk, &walk->leaves, i / FM_LANES, sizeof(fmNearLeaves)))
         return;
-    int32_t *leaves = ((int32_t(*)[2])walk->leaves.items)[i];
-    leaves[0] = leafA;
-    leaves[1] = leafB;
-    fmLeafPlanes *planes = fmLeafPlanesOf(walk, i);
-    if (i % FM_LANES == 0) {
-        *planes = (fmLeafPlanes){.radius = {0}};
+    fmNearLeaves *near = fmNearLeavesOf(walk, i);
+    int lane = i % FM_LANES;
+    if (lane == 0) {
+        *near = (fmNearLeaves){.radius = {0}};
         for (int k = 1; k < FM_LANES; ++k)
-            planes->offset[k] = FLT_MAX;
+            near->offset[k] = FLT_MAX; /* lanes beyond the last are parted */
     }
-    planes->offset[i % FM_LANES] = FM_NEVER_ASKED;
+    near->leaf[0][lane] = leafA;
+    near->leaf[1][lane] = leafB;
+    near->offset[lane] = FM_NEVER_ASKED;
     ++walk->leafCount;
 }
 

@@ -183,7 +183,7 @@ static void a_walk_that_grows_is_given_up(void)
     }
     CU_ASSERT_EQUAL(fmStats.cacheHits, 0);
     size_t openings = FM_WALK_OPENINGS * (sizeof(fmOpening) + sizeof(fmExpiries) / FM_LANES);
-    size_t leaves = FM_WALK_LEAVES * (sizeof(int32_t[2]) + sizeof(fmLeafPlanes) / FM_LANES);
+    size_t leaves = FM_WALK_LEAVES * sizeof(fmNearLeaves) / FM_LANES;
     CU_ASSERT(fmNearBytes(&list) <= 2 * (openings + FM_WALK_PLANES * sizeof(fmLanePlanes) + leaves));
     fmNearFree(&list);
     FreeTwo(&two);
