@@ -24,7 +24,9 @@
  * How far boxes are apart is measured by the same numbers, less the slack once more. Their errors are fractions of the
  * distance D of the centres then. Where D is over 4 S the box axes alone tell D / sqrt(3) - S > D / 4, of which their
  * 15 u D are 60 u at most; where it is not, 15 u D are less than the slack. The edge axes are asked where the box axes
- * tell nothing, so that D is no more than 2 S, and their 50 u D are less than twice the slack. */
+ * tell nothing, so that D is no more than 2 S, and their 50 u D are less than twice the slack.
+ * The edge axis itself, as a plane across it is kept, is off by 4 u over no more than D + S: 12 u S of the 28 u S
+ * that both slacks leave. */
 #define FM_BOX_SLACK 0x1p-18f
 
 /* Leaves. With radii a and b and reach M = a + b + margin, all corners of touching triangles are
