@@ -13,6 +13,13 @@ void fmFree(void *block, size_t bytes);
 void *fmAllocAligned(size_t bytes, size_t alignment);
 void fmFreeAligned(void *block);
 
+/* It will be read soon. Always inline: the compiler takes a function that only asks for one without effect. */
+static inline __attribute__((always_inline)) void fmAskFor(const void *block, size_t bytes)
+{
+    for (size_t k = 0; k < bytes; k += 64)
+        __builtin_prefetch((const char *)block + k);
+}
+
 /* One array of a struct that owns several: where in the struct its pointer stands, how large it is by the
  * struct's counts, and the alignment it needs, 0 for that of fmAlloc. A struct lists its arrays once, and
  * whatever goes over all of them (freeing, counting bytes, files) goes by that list. */

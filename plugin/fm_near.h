@@ -21,10 +21,7 @@ void fmNearPairs(fmNearList *list, const fmTree *a, const fmTree *b, const fmPos
 static inline void fmNearAsk(const fmNearList *list)
 {
     const fmWalk *walk = &list->walk;
-    const char *expiries = walk->expiries.items;
-    size_t expiryBytes = (size_t)(walk->openingCount + FM_LANES - 1) / FM_LANES * sizeof(fmExpiries);
-    for (size_t k = 0; k < expiryBytes; k += 64)
-        __builtin_prefetch(expiries + k);
+    fmAskFor(walk->expiries.items, fmEights(walk->openingCount) * sizeof(fmExpiries));
 }
 
 /* Empties it, for another pair; memory is kept. */

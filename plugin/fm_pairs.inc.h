@@ -291,6 +291,15 @@ INLINE void CarryPlace(const fmPairQuery *query, int from, const float place[3],
                  origin[i];
 }
 
+/* A point of a mesh as it is seen from the walk's centre there. */
+INLINE void SeeFromCentre(const fmWalk *walk, int side, double x, double y, double z, float place[3])
+{
+    fmVec3 seen = fmSub(fmVec(x, y, z), walk->centre[side]);
+    place[0] = (float)seen.x;
+    place[1] = (float)seen.y;
+    place[2] = (float)seen.z;
+}
+
 /* What the distance from a plane is off by, as a fraction of the lengths that are added up: places carry 5 u of them
  * in each coordinate, their products with a normal 13 u, rounded numbers one more each. */
 #define PLANE_SLACK 0x1p-19
@@ -306,12 +315,12 @@ INLINE bool PartLeaves(const fmPairQuery *query, const int32_t leaf[2], fmNearLe
         FirstAxis(&met, axis);
     MakeUnit(axis);
     double apart = PlaneBetween(met.from, met.to, &met.pose, AXIS_TRIES, axis) * SURELY, p[3];
-    fmVec3 c = query->walk->centre[0];
-    const double centre[3] = {c.x, c.y, c.z};
+    const float *origin = met.from->origin;
     float place[3];
+    SeeFromCentre(query->walk, 0, origin[0], origin[1], origin[2], place);
     for (int k = 0; k < 3; ++k) {
         near->normal[k][lane] = axis[k];
-        near->place[k][lane] = place[k] = (float)(met.from->origin[k] - centre[k]);
+        near->place[k][lane] = place[k];
     }
     if (!(apart > 0)) {
         near->offset[lane] = FM_NO_PLANE;
@@ -411,13 +420,6 @@ static void BeginWalk(const fmPairQuery *query, fmBoxPair *stack, uint64_t *boxT
 /* How many things are asked of memory before their turn comes. */
 #define AHEAD 2
 
-/* It will be needed soon. */
-INLINE void AskFor(const void *block, size_t bytes)
-{
-    for (size_t k = 0; k < bytes; k += 64)
-        __builtin_prefetch((const char *)block + k);
-}
-
 /* Lists the openings that have expired, whose planes are asked for; returns how many. */
 INLINE int Expired(const fmWalk *walk, uint16_t *list)
 {
@@ -433,8 +435,8 @@ INLINE int Expired(const fmWalk *walk, uint16_t *list)
             int32_t i = first + __builtin_ctz(out);
             list[count++] = (uint16_t)i;
             if (expiries->planes[i % FM_LANES] >= 0)
-                AskFor((fmLanePlanes *)walk->lanePlanes.items + expiries->planes[i % FM_LANES],
-                       sizeof(fmLanePlanes));
+                fmAskFor((fmLanePlanes *)walk->lanePlanes.items + expiries->planes[i % FM_LANES],
+                         sizeof(fmLanePlanes));
         }
     }
     return count;
@@ -490,16 +492,13 @@ INLINE void KeepPlanes(const fmPairQuery *query, const fmOpening *opening, const
     fmObb box;
     double middle[3];
     GatherBox(query->sides[from].tree, opening->box[from], &box, middle);
-    fmVec3 c = query->walk->centre[from];
-    const double centre[3] = {c.x, c.y, c.z};
-    for (int k = 0; k < 3; ++k) {
-        planes->middle[k] = (float)(middle[k] - centre[k]);
-        for (int i = 0; i < 3; ++i)
+    SeeFromCentre(query->walk, from, middle[0], middle[1], middle[2], planes->middle);
+    for (int i = 0; i < 3; ++i)
+        for (int k = 0; k < 3; ++k)
             planes->half[i][k] = box.half[i] * box.axis[i][k];
-    }
     OtherBox now = CarryOther(query, planes);
     memcpy(planes->normal, opened->lanes.normal, sizeof planes->normal);
-    for (int g = 0; g < FM_LANES; g += FM_WIDTH) {
+    for (int g = 0; g < opened->node->count; g += FM_WIDTH) { /* of the rest nothing was told */
         W n[3];
         LoadRows(planes->normal, g, n);
         W offset = LOAD(&opened->lanes.apart[g]) * (float)SURELY + ReachOfOther(&now, n);
@@ -616,7 +615,7 @@ static void WalkAgain(const fmPairQuery *query)
     uint64_t boxTests = 0;
     int32_t known = walk->openingCount;
     int count = Expired(walk, expired);
-    AskFor(walk->leaves.items, (size_t)(walk->leafCount + FM_LANES - 1) / FM_LANES * sizeof(fmNearLeaves));
+    fmAskFor(walk->leaves.items, fmEights(walk->leafCount) * sizeof(fmNearLeaves));
     count = LookAtPlanes(query, expired, count);
     bool stale = count > FM_WALK_EXPIRED * known || known > FM_WALK_GROWN * walk->begun + FM_WALK_GROWN_BY;
     if (known == 0 || stale) {

@@ -20,6 +20,12 @@
 /* Things that are looked at together. */
 #define FM_LANES 8
 
+/* Blocks of so many that hold `count`. */
+static inline size_t fmEights(int32_t count)
+{
+    return ((size_t)count + FM_LANES - 1) / FM_LANES;
+}
+
 /* When each of eight openings must be looked at again: not before path + reach * turn of the walk is greater than
  * `until`. They lie together, as most of them are all that is looked at. */
 typedef struct fmExpiries {
@@ -74,7 +80,7 @@ typedef struct fmWalk {
 /* Openings beyond go without planes. */
 #define FM_WALK_PLANES 192
 
-/* A walk of which more than this fraction has expired, or that has grown by more than this factor and number since it
+/* A walk of which more than this fraction has to be opened again, or that has grown by more than this factor and number since it
  * began, is begun anew: that costs twice as much, and leaves out what is no longer near. */
 #define FM_WALK_EXPIRED 0.5
 #define FM_WALK_GROWN 2
