@@ -30,6 +30,8 @@ const BenchJob kBenchJobs[] = {
     {"pairs-torus-stock",
      "near pairs of the fall on the torus that ODE's trimesh drives: up to 32 contacts",
      JobRecordedPairs, TORUS_STOCK},
+    {"running-plane", "the pile on the plane as it runs: up to 32 contacts", JobRunning, PLANE},
+    {"running-torus", "the fall on the torus as it runs: up to 32 contacts", JobRunning, TORUS},
     {"floor-plane", "meshes and the plane of the pile: up to 32 contacts", JobRecordedFloor, PLANE},
     {"miss-plane", "near pairs of the pile that do not touch", JobNearMiss, PLANE},
     {"miss-torus", "near pairs of the fall on the torus that do not touch", JobNearMiss, TORUS},

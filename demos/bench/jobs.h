@@ -29,6 +29,16 @@ void JobNearMiss(const BenchOptions *options, int variant, BenchResult *result);
 void JobScene(const BenchOptions *options, int variant, BenchResult *result);
 void JobMemoryOfPairs(const BenchOptions *options, int variant, BenchResult *result);
 
+/* What the others are to take on the pairs of a scene. */
+static inline void JobPileGoals(SceneFallKind kind, BenchResult *result)
+{
+    BenchRatioGoal(result, "ODE trimesh", kind == SceneFallPlane ? 40 : 20);
+    BenchRatioGoal(result, "FCL", kind == SceneFallPlane ? 6 : 8);
+}
+
+/* running.c; the variant is a SceneFallKind */
+void JobRunning(const BenchOptions *options, int variant, BenchResult *result);
+
 /* partners.c; the variant is a PartnerKind */
 typedef enum PartnerKind {
     PartnerSphere,

@@ -216,6 +216,31 @@ void ModelCompare(const ModelPairs *pairs, const ModelQuestion *question,
     Measure(all.sides, all.count, pairs->count, options, result);
 }
 
+static double PassSeconds(const MeasureSide *side, int count)
+{
+    double start = SceneWorkClock();
+    for (int i = 0; i < count; ++i)
+        side->ask(side->context, i);
+    return SceneWorkClock() - start;
+}
+
+void ModelPass(const ModelPairs *pairs, const ModelQuestion *question, double seconds, BenchResult *result)
+{
+    AllAsked all;
+    AskAll(pairs, question, &all);
+    all.sides[1].name = "without memory";
+    result->sideCount = all.count;
+    for (int s = 0; s < all.count; ++s) {
+        BenchSide *side = &result->sides[s];
+        *side = (BenchSide){.queries = pairs->count};
+        snprintf(side->name, sizeof side->name, "%s", all.sides[s].name);
+        if (s > 0)
+            PassSeconds(&all.sides[s], pairs->count);
+        side->micros = 1e6 * (s > 0 ? PassSeconds(&all.sides[s], pairs->count) : seconds);
+        side->ratio = side->micros / result->sides[0].micros;
+    }
+}
+
 void ModelMedians(const ModelPairs *pairs, const ModelQuestion *question, int rounds,
                   double micros[BENCH_MAX_SIDES])
 {

@@ -62,6 +62,10 @@ typedef struct ModelQuestion {
 void ModelCompare(const ModelPairs *pairs, const ModelQuestion *question,
                   const MeasureOptions *options, BenchResult *result);
 
+/* Every side but the first goes through all pairs, in order, twice, and the second time counts: so it finds the caches
+ * as a step of its own left them. The second side is FastMesh without memory. The first takes `seconds`. */
+void ModelPass(const ModelPairs *pairs, const ModelQuestion *question, double seconds, BenchResult *result);
+
 /* Of each of these sides, in their order: the median over the pairs asked one by one, in microseconds. */
 void ModelMedians(const ModelPairs *pairs, const ModelQuestion *question, int rounds,
                   double micros[BENCH_MAX_SIDES]);

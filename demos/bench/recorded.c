@@ -93,16 +93,6 @@ static void NoteRun(const Recording *r, BenchResult *result)
     BenchNote(result, "", r->lostCount, "the run driven by %s: objects lost", driver);
 }
 
-/* The pairs are asked without memory of the step before, which a run has: the others' time for the pairs of a step
- * beside what they took in the run itself. */
-static void NoteAgainstRun(const Recording *r, BenchResult *result)
-{
-    StepTimes narrow = StepTimesOf(r->steps, r->stepCount, StepNarrow, FRAME_MS);
-    for (int i = 2; i < result->sideCount && r->driver == SceneEngineFastMesh; ++i)
-        BenchNote(result, "times", 1e-3 * r->nearPerStep * result->sides[i].micros / narrow.mean,
-                  "%s takes, against the run with its memory", result->sides[i].name);
-}
-
 void JobRecordedPairs(const BenchOptions *options, int variant, BenchResult *result)
 {
     const Recording *r = RecordingFor(options, variant, result);
@@ -116,14 +106,11 @@ void JobRecordedPairs(const BenchOptions *options, int variant, BenchResult *res
     MeasureOptions measure = JobMeasure(options);
     ModelCompare(&pairs, &question, &measure, result);
 
-    bool plane = r->scene.kind == SceneFallPlane;
-    BenchRatioGoal(result, "ODE trimesh", plane ? 40 : 20);
-    BenchRatioGoal(result, "FCL", plane ? 6 : 8);
+    JobPileGoals(r->scene.kind, result);
     for (int i = 0; i < result->sideCount; ++i)
         BenchNote(result, "ms", 1e-3 * r->nearPerStep * result->sides[i].micros,
                   "narrow phase per step, %s", result->sides[i].name);
     NoteRun(r, result);
-    NoteAgainstRun(r, result);
     NoteDepths(&pairs, &question, result);
     NoteApart(r, options, result);
     ModelPairsFree(&pairs);

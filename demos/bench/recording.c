@@ -35,7 +35,7 @@ static void AddNear(Samples *samples, int with, NearPair pair)
     samples->pairs[with][samples->pairCount[with]++] = pair;
 }
 
-static bool BoxesOverlap(dGeomID a, dGeomID b)
+bool RecordingBoxesOverlap(dGeomID a, dGeomID b)
 {
     dReal x[6], y[6];
     dGeomGetAABB(a, x);
@@ -59,7 +59,7 @@ static void TakeSample(const SceneWorld *world, Samples *samples)
         SceneShapePose(world, i, pose->position, pose->rotation);
         for (int j = 0; j < n; ++j) {
             const SceneObject *y = &world->objects[j];
-            if (j == i || y->lost || !BoxesOverlap(x->geom, y->geom))
+            if (j == i || y->lost || !RecordingBoxesOverlap(x->geom, y->geom))
                 continue;
             if (y->form == SceneFormMesh && j > i)
                 AddNear(samples, 0, (NearPair){sample, i, j});

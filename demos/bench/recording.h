@@ -42,6 +42,9 @@ const Recording *RecordingLoad(const char *path, SceneFileError *error);
 /* A copy of the pairs, in all engines. */
 ModelPairs RecordingPairs(const Recording *recording);
 
+/* Do the boxes of two geoms overlap? */
+bool RecordingBoxesOverlap(dGeomID a, dGeomID b);
+
 /* Cooks the meshes that a world was made of for the recording. */
 void RecordingTakeModels(Recording *recording, const SceneWorld *world);
 void RecordingFree(Recording *recording);
