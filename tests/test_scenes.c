@@ -122,7 +122,8 @@ static void any_surface_can_fall(void)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
         SceneFallOptions options = SceneFallDefaults(SceneFallPlane);
         options.objects = 8;
-        options.mesh = &rows[i].mesh;
+        options.meshes = &rows[i].mesh;
+        options.meshCount = 1;
         FM_CHECK_ROW(rows[i].name, !SceneFallMeshNote(&rows[i].mesh) != rows[i].told);
         SceneWorld *world = SceneFallCreate(&options, SceneEngineFastMesh);
         for (int k = 0; k < 60; ++k)
@@ -177,7 +178,8 @@ static void falls_start_apart(void)
             SceneFallOptions options = SceneFallDefaults((SceneFallKind)kind);
             options.objects = 150;
             options.faces = 500;
-            options.mesh = own ? &bar : NULL;
+            options.meshes = &bar;
+            options.meshCount = own;
             SceneWorld *world = SceneFallCreate(&options, SceneEngineStock);
             CU_ASSERT_EQUAL(world->objectCount, 151);
             SceneWorldCollide(world);

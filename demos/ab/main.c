@@ -320,7 +320,8 @@ int main(int argc, char **argv)
         const char *note = SceneFallMeshNote(&mesh);
         if (note)
             fprintf(stderr, "ab: %s: %s\n", options->meshPath, note);
-        options->fall.mesh = &mesh;
+        options->fall.meshes = &mesh;
+        options->fall.meshCount = 1;
     }
     if (mkdir(options->out, 0777) && errno != EEXIST) {
         fprintf(stderr, "ab: cannot make %s: %s\n", options->out, strerror(errno));

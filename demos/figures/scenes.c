@@ -64,7 +64,8 @@ static void copyShapes(const SceneWorld *world, int shapes, FigureMesh *meshes)
 static void runScene(SceneFallKind kind, const char *suffix, const SceneMesh *mesh)
 {
     SceneFallOptions options = SceneFallDefaults(kind);
-    options.mesh = mesh;
+    options.meshes = mesh;
+    options.meshCount = mesh != NULL;
     if (figureOptions.effort < 2) {
         options.objects = 200;
         options.faces = 5000;

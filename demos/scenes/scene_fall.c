@@ -71,14 +71,15 @@ const char *SceneFallMeshNote(const SceneMesh *mesh)
 /* Adds the shapes; returns how many. */
 static int AddShapes(SceneWorld *world, const SceneFallOptions *options)
 {
-    if (options->mesh) {
-        SceneMesh mesh = SceneMeshCopy(options->mesh);
+    for (int i = 0; i < options->meshCount; ++i) {
+        SceneMesh mesh = SceneMeshCopy(&options->meshes[i]);
         if (FacesInwards(&mesh))
             SceneMeshTurn(&mesh);
         SceneMeshNormalise(&mesh, 1);
         SceneAddShape(world, &mesh);
-        return 1;
     }
+    if (options->meshCount > 0)
+        return options->meshCount;
     for (int i = 0; i < SceneFamilyCount; ++i) {
         SceneMesh mesh = SceneFamilyMesh((SceneFamily)i, options->faces);
         int shape = SceneAddShape(world, &mesh);

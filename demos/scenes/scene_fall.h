@@ -24,9 +24,9 @@ typedef struct SceneFallOptions {
     double step, seconds; /* s */
     int iterations;       /* of the solver */
     int contactLimit;     /* per pair */
-    const SceneMesh
-        *mesh;          /* instead of the five families, scaled to size 1; NULL for the families */
-    bool coarseDrawing; /* give each family a coarser twin to draw */
+    const SceneMesh *meshes; /* instead of the five families, scaled to size 1 */
+    int meshCount;           /* 0 for the families */
+    bool coarseDrawing;      /* give each family a coarser twin to draw */
 } SceneFallOptions;
 
 /* 600 objects of 17,000 faces, seed 1, 60 steps a second, 14 s, 20 iterations, 32 contacts. */

@@ -741,7 +741,8 @@ int main(int argc, char **argv)
         const char *note = SceneFallMeshNote(&viewer.mesh);
         if (note)
             fprintf(stderr, "view: %s: %s\n", o->meshPath, note);
-        o->fall.mesh = &viewer.mesh;
+        o->fall.meshes = &viewer.mesh;
+        o->fall.meshCount = 1;
     }
     o->fall.coarseDrawing = true;
     viewer.paused = o->paused;
