@@ -119,7 +119,7 @@ static bool pushBack(const fmTarget *target, const fmFoot *nearest, fmVec3 centr
     if (!fmTouchPassed(target, centre, radius, depth, &foot))
         return false;
     spots->count = 0;
-    pushThrough(&foot, target->mesh->normals[foot.face], centre, radius, spots);
+    pushThrough(&foot, target->mesh->faces[foot.face].normal, centre, radius, spots);
     return true;
 }
 

@@ -166,7 +166,7 @@ static void loadLeaf(Walk *w, int s, int32_t node)
             fmVec3 p = fmFacePoint(side->mesh, face, k);
             leaf->corner[i][k] = s == 0 ? fmTransform(&w->frame.aInB, p) : p;
         }
-        fmVec3 normal = side->mesh->normals[face];
+        fmVec3 normal = side->mesh->faces[face].normal;
         leaf->normal[i] = s == 0 ? fmRotate(&w->frame.aInB.r, normal) : normal;
         leaf->clearNext[i] = 0;
         for (int c = 0; c < FM_CLEAR_PATCHES; ++c)

@@ -19,7 +19,7 @@
  * touches there is found by distance. */
 static bool pierces(const fmMesh *mesh, int32_t face, fmVec3 p, fmVec3 q)
 {
-    fmVec3 corner[3], n = mesh->normals[face];
+    fmVec3 corner[3], n = mesh->faces[face].normal;
     for (int i = 0; i < 3; ++i)
         corner[i] = fmFacePoint(mesh, face, i);
     double sideP = fmDot(n, fmSub(p, corner[0])), sideQ = fmDot(n, fmSub(q, corner[0]));
@@ -101,7 +101,7 @@ static void trySides(const fmTarget *target, const fmTouchedFaces *near, const f
 static void tryPierced(const fmTarget *target, const fmTouchedFaces *near, const fmCapsule *c,
                        int32_t face, WayOut *best)
 {
-    tryWayOut(c, target->mesh->normals[face], fmFacePoint(target->mesh, face, 0), face, best);
+    tryWayOut(c, target->mesh->faces[face].normal, fmFacePoint(target->mesh, face, 0), face, best);
     trySides(target, near, c, face, best);
 }
 
@@ -159,8 +159,8 @@ static void addSides(const fmTarget *target, const fmTouchedFaces *near, const f
     const fmMesh *mesh = target->mesh;
     for (int side = 0; side < 3; ++side) {
         int32_t edge = mesh->faces[face].edge[side], other = mesh->faces[face].next[side];
-        bool idle = mesh->edgeKind[edge] == FM_EDGE_NEUTRAL || (other >= 0 && other < face) ||
-                    mesh->edgeKind[edge] == FM_EDGE_CONCAVE;
+        bool idle = mesh->edges[edge].kind == FM_EDGE_NEUTRAL || (other >= 0 && other < face) ||
+                    mesh->edges[edge].kind == FM_EDGE_CONCAVE;
         if ((!idle || target->keepFace) && addEdge(target, near, c, face, side, &found->spots))
             found->touched = true;
     }

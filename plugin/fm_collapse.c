@@ -182,7 +182,7 @@ static void addForms(Work *work, const fmMesh *mesh)
         setLook(work, f, cross);
         for (int i = 0; i < 3; ++i) {
             Point *point = &work->points[corner[i]];
-            Form form = formOf(mesh->normals[f], point->at, area, SHAPE_WEIGHT * area);
+            Form form = formOf(mesh->faces[f].normal, point->at, area, SHAPE_WEIGHT * area);
             point->form = sumOf(&point->form, &form);
         }
     }

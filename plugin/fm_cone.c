@@ -438,7 +438,7 @@ int fmConesBuild(fmCones *cones, const fmMesh *mesh, const fmBvTree *tree, fmCon
     bool ok = b.normals && b.scratch;
     if (ok)
         for (int32_t i = 0; i < tree->faceCount; ++i)
-            b.normals[i] = mesh->normals[tree->faces[i]];
+            b.normals[i] = mesh->faces[tree->faces[i]].normal;
     if (ok && kind == FM_CONE_ROUND) {
         built.round = fmAlloc(nodes * sizeof *built.round);
         ok = built.round != NULL;
@@ -492,7 +492,7 @@ const char *fmConesValidate(const fmCones *cones, const fmMesh *mesh, const fmBv
     for (int32_t i = 0; i < tree->nodeCount; ++i) {
         const fmBvNode *node = &tree->nodes[i];
         for (int32_t f = node->first; f < node->first + node->count; ++f) {
-            fmVec3 n = mesh->normals[tree->faces[f]];
+            fmVec3 n = mesh->faces[tree->faces[f]].normal;
             if (cones->kind == FM_CONE_ROUND) {
                 if (cones->round[i].cosine > 0 &&
                     fmDot(n, cones->round[i].axis) < cones->round[i].cosine - FM_CONE_NEAR)
@@ -610,7 +610,7 @@ static fmRoundCone coneAboutMean(const fmMesh *mesh, const Looks *looks)
     fmVec3 axis = fmNormalize(looks->sum);
     double least = 1;
     for (int32_t f = looks->first; f < looks->end && least > FM_CONE_WIDEST; ++f)
-        least = fmSmaller(least, fmDot(axis, mesh->normals[f]));
+        least = fmSmaller(least, fmDot(axis, mesh->faces[f].normal));
     return least > FM_CONE_WIDEST ? coneOfAngle(axis, least) : kNoCone;
 }
 
@@ -618,7 +618,7 @@ static Looks leafLooks(const fmLeaf8 *leaf, const fmMesh *mesh)
 {
     Looks looks = {leaf->firstFace, leaf->firstFace + leaf->count, {0, 0, 0}};
     for (int32_t f = looks.first; f < looks.end; ++f)
-        looks.sum = fmAdd(looks.sum, mesh->normals[f]);
+        looks.sum = fmAdd(looks.sum, mesh->faces[f].normal);
     return looks;
 }
 

@@ -257,7 +257,7 @@ static int32_t rootOf(Part *parts, int32_t i)
 static bool isValley(const fmMesh *mesh, const Part *part, int side)
 {
     return part->sharp >> side & 1 &&
-           mesh->edgeKind[mesh->faces[part->face].edge[side]] == FM_EDGE_CONCAVE;
+           mesh->edges[mesh->faces[part->face].edge[side]].kind == FM_EDGE_CONCAVE;
 }
 
 /* Finds the sharp sides of the parts, and joins them over all edges but sharp valleys. */
@@ -274,7 +274,7 @@ static bool joinParts(Query *q)
         if (fmIdMapAdd(known, (uint64_t)part->face, i, &added) < 0)
             return false;
         for (int k = 0; k < 3; ++k) {
-            part->sharp |= (uint8_t)((mesh->edgeCos[face->edge[k]] < (float)FM_SHARP_COS) << k);
+            part->sharp |= (uint8_t)((mesh->edges[face->edge[k]].cosine < (float)FM_SHARP_COS) << k);
             /* faces ascend: the later of two meets the earlier */
             int32_t other = face->next[k];
             if (other < 0 || other > part->face || isValley(mesh, part, k))
@@ -559,7 +559,7 @@ static void tryRidge(const Query *q, Region *region, fmVec3 point, fmVec3 from, 
 /* The normal of a part, in the mesh's frame and in the cylinder's. */
 static fmVec3 meshNormal(const Query *q, const Part *part)
 {
-    return q->target->mesh->normals[part->face];
+    return q->target->mesh->faces[part->face].normal;
 }
 
 static fmVec3 partNormal(const Query *q, const Part *part)
@@ -574,10 +574,10 @@ static fmVec3 acrossEdge(const Query *q, const Part *part, int side)
     const fmMesh *mesh = q->target->mesh;
     int32_t other = mesh->faces[part->face].next[side];
     if (other >= 0)
-        return mesh->normals[other];
+        return mesh->faces[other].normal;
     fmVec3 a = fmFacePoint(mesh, part->face, side),
            b = fmFacePoint(mesh, part->face, (side + 1) % 3);
-    return fmNormalize(fmCross(fmSub(b, a), mesh->normals[part->face]));
+    return fmNormalize(fmCross(fmSub(b, a), mesh->faces[part->face].normal));
 }
 
 /* Sharp ridges and their ends; false when there are none. */
@@ -739,7 +739,7 @@ static void gatherRims(const Query *q, const Region *region, fmVec3 t, fmVec3 s,
 /* Is the face one of several in a plane? */
 static bool isFlat(const Query *q, const Part *part)
 {
-    return q->target->mesh->faceFacet[part->face] < q->target->mesh->flatCount;
+    return q->target->mesh->faces[part->face].facet < q->target->mesh->flatCount;
 }
 
 /* Which rim points may lie below a face, as bits. */
@@ -862,7 +862,7 @@ static bool takeStretch(Query *q, const Region *region, const Part *part, int si
 {
     const fmMesh *mesh = q->target->mesh;
     int32_t edge = mesh->faces[part->face].edge[side];
-    if ((mesh->edgeKind[edge] == FM_EDGE_NEUTRAL && !q->target->keepFace) ||
+    if ((mesh->edges[edge].kind == FM_EDGE_NEUTRAL && !q->target->keepFace) ||
         isLeftToOther(q, part, side) ||
         (!part->carries && fmDot(acrossEdge(q, part, side), region->outward) < FM_CARRY_COS))
         return false;
@@ -898,7 +898,7 @@ static void addEdges(Query *q, const Region *region)
 static bool bends(const fmMesh *mesh, int32_t point)
 {
     for (int32_t i = mesh->pointFirstEdge[point]; i < mesh->pointFirstEdge[point + 1]; ++i)
-        if (mesh->edgeKind[mesh->pointEdges[i]] != FM_EDGE_NEUTRAL)
+        if (mesh->edges[mesh->pointEdges[i].edge].kind != FM_EDGE_NEUTRAL)
             return true;
     return false;
 }
@@ -910,10 +910,10 @@ static void addEdgesRound(Query *q, const Region *region, const Corner *corner, 
     int32_t point = corner->point;
     double first = depthBelow(q, region, corner->at);
     for (int32_t i = mesh->pointFirstEdge[point]; i < mesh->pointFirstEdge[point + 1]; ++i) {
-        if (mesh->edgeKind[mesh->pointEdges[i]] == FM_EDGE_NEUTRAL)
+        if (mesh->edges[mesh->pointEdges[i].edge].kind == FM_EDGE_NEUTRAL)
             continue;
         Stretch e = {.a = corner->at,
-                     .b = fmCylinderIn(q->c, mesh->points[mesh->pointNext[i]]),
+                     .b = fmCylinderIn(q->c, mesh->points[mesh->pointEdges[i].end]),
                      .hi = 1,
                      .face = corner->carrier};
         if (!edgeInside(q, e.a, e.b, &e.lo, &e.hi))

@@ -59,8 +59,7 @@ static bool NoteFaces(void *context, const int32_t *faces, int count)
     for (int i = 0; i < count; ++i) {
         if (line->notedCount == NOTED_MOST)
             HitNoted(line);
-        __builtin_prefetch(&mesh->faces[faces[i]]);
-        __builtin_prefetch(&mesh->normals[faces[i]]);
+        fmExpectFace(mesh, faces[i]);
         line->noted[line->notedCount++] = faces[i];
     }
     return true;

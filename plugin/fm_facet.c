@@ -32,7 +32,7 @@ typedef struct Work {
     int32_t *swap;     /* second buffer of the sort, queue of a growth, map of the numbering */
 } Work;
 
-/* faceFacet while facets are being found: below 0, or the place of the facet's seed among the seeds. */
+/* A face's facet while they are being found: below 0, or the place of the facet's seed among the seeds. */
 enum { ALONE = -1, WAITING = -2 };
 
 static void findNormals(Work *work)
@@ -44,7 +44,7 @@ static void findNormals(Work *work)
         double length = fmLength(cross);
         work->area[f] = 0.5 * length;
         if (length > 0)
-            mesh->normals[f] = fmScale(cross, 1 / length);
+            mesh->faces[f].normal = fmScale(cross, 1 / length);
     }
 }
 
@@ -54,26 +54,26 @@ static void findBends(Work *work)
 {
     fmMesh *mesh = work->mesh;
     for (int32_t f = 0; f < mesh->faceCount; ++f)
-        mesh->faceFacet[f] = ALONE;
+        mesh->faces[f].facet = ALONE;
     for (int32_t e = 0; e < mesh->edgeCount; ++e) {
         const fmEdge *edge = &mesh->edges[e];
         if (edge->face[0] < 0 || edge->face[1] < 0) {
-            mesh->edgeKind[e] = FM_EDGE_BORDER;
-            mesh->edgeCos[e] = -1;
+            mesh->edges[e].kind = FM_EDGE_BORDER;
+            mesh->edges[e].cosine = -1;
             continue;
         }
-        fmVec3 n0 = mesh->normals[edge->face[0]], n1 = mesh->normals[edge->face[1]];
+        fmVec3 n0 = mesh->faces[edge->face[0]].normal, n1 = mesh->faces[edge->face[1]].normal;
         fmVec3 along = fmSub(mesh->points[edge->point[1]], mesh->points[edge->point[0]]);
         double cosine = fmDot(n0, n1);
         /* where the surface folds back onto itself the product is zero: a knife's edge is a ridge */
-        mesh->edgeKind[e] =
+        mesh->edges[e].kind =
             fmDot(fmCross(n0, n1), along) >= 0 ? FM_EDGE_CONVEX : FM_EDGE_CONCAVE;
-        mesh->edgeCos[e] = (float)fmClamp(cosine, -1, 1);
+        mesh->edges[e].cosine = (float)fmClamp(cosine, -1, 1);
         if (cosine >= FACET_COS && work->area[edge->face[0]] > 0 && work->area[edge->face[1]] > 0)
-            mesh->faceFacet[edge->face[0]] = mesh->faceFacet[edge->face[1]] = WAITING;
+            mesh->faces[edge->face[0]].facet = mesh->faces[edge->face[1]].facet = WAITING;
     }
     for (int32_t f = 0; f < mesh->faceCount; ++f)
-        if (mesh->faceFacet[f] == WAITING)
+        if (mesh->faces[f].facet == WAITING)
             work->seeds[work->seedCount++] = f;
 }
 
@@ -113,7 +113,7 @@ static void addFace(Work *work, Growth *growth, int32_t face)
     double area = work->area[face];
     fmVec3 corners = fmAdd(fmFacePoint(mesh, face, 0),
                            fmAdd(fmFacePoint(mesh, face, 1), fmFacePoint(mesh, face, 2)));
-    growth->normalSum = fmAddScaled(growth->normalSum, mesh->normals[face], area);
+    growth->normalSum = fmAddScaled(growth->normalSum, mesh->faces[face].normal, area);
     growth->middleSum = fmAddScaled(growth->middleSum, corners, area / 3);
     growth->area += area;
 }
@@ -121,7 +121,7 @@ static void addFace(Work *work, Growth *growth, int32_t face)
 static bool fits(const Work *work, const Growth *growth, int32_t face)
 {
     const fmMesh *mesh = work->mesh;
-    if (fmDot(mesh->normals[face], growth->seedNormal) < FACET_COS)
+    if (fmDot(mesh->faces[face].normal, growth->seedNormal) < FACET_COS)
         return false;
     fmVec3 middle = fmScale(growth->middleSum, 1 / growth->area);
     double limit = FACET_DISTANCE_REL * mesh->size * fmLength(growth->normalSum);
@@ -137,16 +137,16 @@ static void grow(Work *work, int32_t seedPlace)
     fmMesh *mesh = work->mesh;
     int32_t *queue = work->swap, head = 0, tail = 0;
     queue[tail++] = work->seeds[seedPlace];
-    Growth growth = {.seedNormal = mesh->normals[queue[0]]};
-    mesh->faceFacet[queue[0]] = seedPlace;
+    Growth growth = {.seedNormal = mesh->faces[queue[0]].normal};
+    mesh->faces[queue[0]].facet = seedPlace;
     addFace(work, &growth, queue[0]);
     while (head < tail) {
         int32_t face = queue[head++];
         for (int c = 0; c < 3; ++c) {
             int32_t next = mesh->faces[face].next[c];
-            if (next < 0 || mesh->faceFacet[next] != WAITING || !fits(work, &growth, next))
+            if (next < 0 || mesh->faces[next].facet != WAITING || !fits(work, &growth, next))
                 continue;
-            mesh->faceFacet[next] = seedPlace;
+            mesh->faces[next].facet = seedPlace;
             addFace(work, &growth, next);
             queue[tail++] = next;
         }
@@ -158,22 +158,23 @@ static void grow(Work *work, int32_t seedPlace)
 static void numberFacets(Work *work)
 {
     fmMesh *mesh = work->mesh;
-    int32_t *faceFacet = mesh->faceFacet, *size = work->seeds, *number = work->swap;
+    fmFace *faces = mesh->faces;
+    int32_t *size = work->seeds, *number = work->swap;
     memset(size, 0, (size_t)work->seedCount * sizeof *size);
     memset(number, 0xff, (size_t)work->seedCount * sizeof *number);
     for (int32_t f = 0; f < mesh->faceCount; ++f)
-        if (faceFacet[f] != ALONE && ++size[faceFacet[f]] == 2)
+        if (faces[f].facet != ALONE && ++size[faces[f].facet] == 2)
             ++mesh->flatCount;
     int32_t flats = 0, all = mesh->flatCount;
     for (int32_t f = 0; f < mesh->faceCount; ++f) {
-        int32_t place = faceFacet[f];
+        int32_t place = faces[f].facet;
         if (place == ALONE || size[place] == 1) {
-            faceFacet[f] = all++;
+            faces[f].facet = all++;
             continue;
         }
         if (number[place] < 0)
             number[place] = flats++;
-        faceFacet[f] = number[place];
+        faces[f].facet = number[place];
     }
     mesh->facetCount = all;
 }
@@ -183,10 +184,10 @@ static void fillFlats(const Work *work)
     fmMesh *mesh = work->mesh;
     memset(mesh->flats, 0, (size_t)mesh->flatCount * sizeof *mesh->flats);
     for (int32_t f = 0; f < mesh->faceCount; ++f) {
-        if (mesh->faceFacet[f] >= mesh->flatCount)
+        if (mesh->faces[f].facet >= mesh->flatCount)
             continue;
-        fmFacet *facet = &mesh->flats[mesh->faceFacet[f]];
-        facet->normal = fmAddScaled(facet->normal, mesh->normals[f], work->area[f]);
+        fmFacet *facet = &mesh->flats[mesh->faces[f].facet];
+        facet->normal = fmAddScaled(facet->normal, mesh->faces[f].normal, work->area[f]);
         facet->area += work->area[f];
     }
     for (int32_t i = 0; i < mesh->flatCount; ++i)
@@ -197,10 +198,10 @@ static void fillFlats(const Work *work)
 static void flattenEdges(fmMesh *mesh)
 {
     for (int32_t f = 0; f < mesh->faceCount; ++f)
-        for (int c = 0; c < 3 && mesh->faceFacet[f] < mesh->flatCount; ++c) {
+        for (int c = 0; c < 3 && mesh->faces[f].facet < mesh->flatCount; ++c) {
             int32_t next = mesh->faces[f].next[c];
-            if (next >= 0 && mesh->faceFacet[next] == mesh->faceFacet[f])
-                mesh->edgeKind[mesh->faces[f].edge[c]] = FM_EDGE_NEUTRAL;
+            if (next >= 0 && mesh->faces[next].facet == mesh->faces[f].facet)
+                mesh->edges[mesh->faces[f].edge[c]].kind = FM_EDGE_NEUTRAL;
         }
 }
 
@@ -212,7 +213,7 @@ static int shape(Work *work)
     if (work->seedCount > 0)
         sortSeeds(work);
     for (int32_t i = 0; i < work->seedCount; ++i)
-        if (mesh->faceFacet[work->seeds[i]] == WAITING)
+        if (mesh->faces[work->seeds[i]].facet == WAITING)
             grow(work, i);
 
     numberFacets(work);

@@ -27,6 +27,7 @@
 
 /* clang-format off */
 #define ARRAY(array, count) FM_BLOCK(fmMesh, array, count, 0)
+#define FACES(count) FM_BLOCK(fmMesh, faces, count, FM_FACE_ALIGNMENT)
 /* clang-format on */
 
 int fmMeshBlocks(const fmMesh *m, fmBlock blocks[FM_MESH_BLOCKS])
@@ -36,16 +37,11 @@ int fmMeshBlocks(const fmMesh *m, fmBlock blocks[FM_MESH_BLOCKS])
         ARRAY(triangles, m->triangleCount),
         ARRAY(vertexPoint, m->vertexCount),
         ARRAY(points, m->pointCount),
-        ARRAY(faces, m->faceCount),
-        ARRAY(normals, m->faceCount),
+        FACES(m->faceCount),
         ARRAY(faceTriangle, m->faceCount),
-        ARRAY(faceFacet, m->faceCount),
         ARRAY(edges, m->edgeCount),
-        ARRAY(edgeKind, m->edgeCount),
-        ARRAY(edgeCos, m->edgeCount),
         ARRAY(pointFirstEdge, m->pointCount > 0 ? (size_t)m->pointCount + 1 : 0),
         ARRAY(pointEdges, 2 * (size_t)m->edgeCount),
-        ARRAY(pointNext, 2 * (size_t)m->edgeCount),
         ARRAY(flats, m->flatCount),
         ARRAY(facetSides, m->facetSideCount),
     };
@@ -259,7 +255,7 @@ static int storeFaces(fmMesh *mesh, const Choice *choice)
     if (choice->count == 0)
         return dFastMeshErrorEmpty;
     mesh->faceCount = choice->count;
-    mesh->faces = fmAlloc((size_t)mesh->faceCount * sizeof *mesh->faces);
+    mesh->faces = fmAllocAligned((size_t)mesh->faceCount * sizeof *mesh->faces, FM_FACE_ALIGNMENT);
     mesh->faceTriangle = fmAlloc((size_t)mesh->faceCount * sizeof *mesh->faceTriangle);
     if (!mesh->faces || !mesh->faceTriangle)
         return dFastMeshErrorMemory;
@@ -340,24 +336,6 @@ static int buildPoints(fmMesh *mesh)
     return mesh->points ? placePoints(mesh) : dFastMeshErrorMemory;
 }
 
-static bool allocShape(fmMesh *mesh)
-{
-    mesh->normals = fmAlloc((size_t)mesh->faceCount * sizeof *mesh->normals);
-    mesh->faceFacet = fmAlloc((size_t)mesh->faceCount * sizeof *mesh->faceFacet);
-    mesh->edgeKind = fmAlloc((size_t)mesh->edgeCount * sizeof *mesh->edgeKind);
-    mesh->edgeCos = fmAlloc((size_t)mesh->edgeCount * sizeof *mesh->edgeCos);
-    return mesh->normals && mesh->faceFacet && mesh->edgeKind && mesh->edgeCos;
-}
-
-static void freeShape(fmMesh *mesh)
-{
-    fmFree(mesh->normals, (size_t)mesh->faceCount * sizeof *mesh->normals);
-    fmFree(mesh->faceFacet, (size_t)mesh->faceCount * sizeof *mesh->faceFacet);
-    fmFree(mesh->edgeKind, (size_t)mesh->edgeCount * sizeof *mesh->edgeKind);
-    fmFree(mesh->edgeCos, (size_t)mesh->edgeCount * sizeof *mesh->edgeCos);
-    fmFree(mesh->flats, (size_t)mesh->flatCount * sizeof *mesh->flats);
-    fmFree(mesh->facetSides, (size_t)mesh->facetSideCount * sizeof *mesh->facetSides);
-}
 
 int fmMeshCook(fmMesh *mesh, const fmMeshSource *source, double weldTolerance)
 {
@@ -376,13 +354,36 @@ int fmMeshCook(fmMesh *mesh, const fmMeshSource *source, double weldTolerance)
     if (status == dFastMeshOk)
         status = fmMeshSurvey(&cooked);
     if (status == dFastMeshOk)
-        status = allocShape(&cooked) ? fmMeshShape(&cooked) : dFastMeshErrorMemory;
+        status = fmMeshShape(&cooked);
 
     if (status == dFastMeshOk)
         *mesh = cooked;
     else
         fmMeshFree(&cooked);
     return status;
+}
+
+/* New arrays of what depends on where the vertices are, without contents. */
+static bool allocPlace(fmMesh *mesh)
+{
+    mesh->flats = NULL;
+    mesh->facetSides = NULL;
+    mesh->facetCount = mesh->flatCount = mesh->facetSideCount = 0;
+    mesh->vertices = fmAlloc((size_t)mesh->vertexCount * sizeof *mesh->vertices);
+    mesh->points = fmAlloc((size_t)mesh->pointCount * sizeof *mesh->points);
+    mesh->faces = fmAllocAligned((size_t)mesh->faceCount * sizeof *mesh->faces, FM_FACE_ALIGNMENT);
+    mesh->edges = fmAlloc((size_t)mesh->edgeCount * sizeof *mesh->edges);
+    return mesh->vertices && mesh->points && mesh->faces && mesh->edges;
+}
+
+static void freePlace(fmMesh *mesh)
+{
+    fmFree(mesh->vertices, (size_t)mesh->vertexCount * sizeof *mesh->vertices);
+    fmFree(mesh->points, (size_t)mesh->pointCount * sizeof *mesh->points);
+    fmFreeAligned(mesh->faces);
+    fmFree(mesh->edges, (size_t)mesh->edgeCount * sizeof *mesh->edges);
+    fmFree(mesh->flats, (size_t)mesh->flatCount * sizeof *mesh->flats);
+    fmFree(mesh->facetSides, (size_t)mesh->facetSideCount * sizeof *mesh->facetSides);
 }
 
 int fmMeshMove(fmMesh *mesh, const fmMeshSource *source)
@@ -393,27 +394,20 @@ int fmMeshMove(fmMesh *mesh, const fmMeshSource *source)
 
     /* everything that depends on positions is built anew beside the old */
     fmMesh moved = *mesh;
-    moved.flats = NULL;
-    moved.facetSides = NULL;
-    moved.facetCount = moved.flatCount = moved.facetSideCount = 0;
-    moved.vertices = fmAlloc((size_t)mesh->vertexCount * sizeof *mesh->vertices);
-    moved.points = fmAlloc((size_t)mesh->pointCount * sizeof *mesh->points);
-    bool room = allocShape(&moved) && moved.vertices && moved.points;
+    bool room = allocPlace(&moved);
     int status = room ? copyVertices(moved.vertices, source) : dFastMeshErrorMemory;
     if (status == dFastMeshOk)
         status = placePoints(&moved);
     if (status == dFastMeshOk) {
-        memcpy(moved.normals, mesh->normals, (size_t)mesh->faceCount * sizeof *mesh->normals);
+        memcpy(moved.faces, mesh->faces, (size_t)mesh->faceCount * sizeof *mesh->faces);
+        memcpy(moved.edges, mesh->edges, (size_t)mesh->edgeCount * sizeof *mesh->edges);
         status = fmMeshShape(&moved);
     }
     if (status == dFastMeshOk)
         status = fmMeshResurvey(&moved);
 
     /* what goes is the old on success, the new on failure */
-    fmMesh *goes = status == dFastMeshOk ? mesh : &moved;
-    freeShape(goes);
-    fmFree(goes->vertices, (size_t)mesh->vertexCount * sizeof *mesh->vertices);
-    fmFree(goes->points, (size_t)mesh->pointCount * sizeof *mesh->points);
+    freePlace(status == dFastMeshOk ? mesh : &moved);
     if (status == dFastMeshOk)
         *mesh = moved;
     return status;

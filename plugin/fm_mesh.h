@@ -34,15 +34,27 @@ typedef enum fmEdgeKind {
 typedef struct fmEdge {
     int32_t point[2];
     int32_t face[2];
+    float cosine; /* of the angle between the two face normals; 1 is flat; -1 at a border */
+    int32_t kind; /* fmEdgeKind */
 } fmEdge;
 
 /* Counter-clockwise seen from outside; edge[i] joins point[i] and point[(i + 1) % 3], and next[i] is the face
- * beyond it, -1 for none: the edge knows it too, but whoever walks over the surface would wait for it. */
+ * beyond it, -1 for none: the edge knows it too, but whoever walks over the surface would wait for it. All that
+ * is asked of a face, in one line of the cache. */
 typedef struct fmFace {
+    fmVec3 normal; /* unit */
     int32_t point[3];
     int32_t edge[3];
     int32_t next[3];
+    int32_t facet; /* below flatCount: of two or more faces; below facetCount: a face alone */
 } fmFace;
+#define FM_FACE_ALIGNMENT 64
+_Static_assert(sizeof(fmFace) == FM_FACE_ALIGNMENT, "faces are looked up everywhere: measure before growing one");
+
+/* An edge at a point, and its other end. */
+typedef struct fmPointEdge {
+    int32_t edge, end;
+} fmPointEdge;
 
 /* A maximal edge-connected set of faces in one plane. On curved meshes nearly every face is a facet alone;
  * such a one has a number like the others, but no fmFacet of its own in memory: ask fmFacetOf. */
@@ -79,16 +91,11 @@ typedef struct fmMesh {
     fmVec3 origin;        /* centre of the points' box, in the user's coordinates */
     int32_t pointCount, faceCount, edgeCount, facetCount, flatCount, facetSideCount;
     fmVec3 *points;       /* relative to origin */
-    fmFace *faces;        /* in leaf order once the tree is built */
-    fmVec3 *normals;      /* unit, one per face */
+    fmFace *faces;        /* in leaf order once the tree is built; aligned to FM_FACE_ALIGNMENT */
     int32_t *faceTriangle; /* the user's triangle of a face; corners in the same order unless flipped */
-    int32_t *faceFacet;   /* below flatCount: of two or more faces; below facetCount: a face alone */
     fmEdge *edges;
-    uint8_t *edgeKind;    /* fmEdgeKind */
-    float *edgeCos;       /* cosine of the angle between the two face normals; 1 is flat; -1 at a border */
     int32_t *pointFirstEdge; /* pointCount + 1 entries into pointEdges */
-    int32_t *pointEdges;     /* the edges round each point */
-    int32_t *pointNext;      /* and their other ends */
+    fmPointEdge *pointEdges; /* the edges round each point */
     fmFacet *flats;          /* flatCount of them, NULL when there are none */
     int32_t (*facetSides)[2]; /* from point to point, the way the facet's faces run; one for a chain of
                                  edges in a straight line */
@@ -142,7 +149,7 @@ bool fmMeshContainsBruteForce(const fmMesh *mesh, fmVec3 p);
 size_t fmMeshBytes(const fmMesh *mesh);
 
 /* Its arrays; returns FM_MESH_BLOCKS. */
-#define FM_MESH_BLOCKS 16
+#define FM_MESH_BLOCKS 11
 int fmMeshBlocks(const fmMesh *mesh, fmBlock blocks[FM_MESH_BLOCKS]);
 
 /* NULL when all is well, else what is wrong. Counts: what can be told without the arrays. Links: every index, every
@@ -155,20 +162,20 @@ const char *fmMeshValidate(const fmMesh *mesh);
 /* The facet of a face; costs an area when it is the face alone. */
 static inline fmFacet fmFacetOf(const fmMesh *mesh, int32_t face)
 {
-    if (mesh->faceFacet[face] < mesh->flatCount)
-        return mesh->flats[mesh->faceFacet[face]];
+    if (mesh->faces[face].facet < mesh->flatCount)
+        return mesh->flats[mesh->faces[face].facet];
     const int32_t *p = mesh->faces[face].point;
     fmVec3 a = mesh->points[p[0]];
     fmVec3 cross = fmCross(fmSub(mesh->points[p[1]], a), fmSub(mesh->points[p[2]], a));
-    return (fmFacet){mesh->normals[face], 0.5 * fmLength(cross), 0, 0};
+    return (fmFacet){mesh->faces[face].normal, 0.5 * fmLength(cross), 0, 0};
 }
 
 /* The straight sides round the facet of a face; `own` takes those of a face that is a facet alone. */
 static inline int fmFacetSides(const fmMesh *mesh, int32_t face, int32_t own[3][2],
                                const int32_t (**sides)[2])
 {
-    if (mesh->faceFacet[face] < mesh->flatCount) {
-        const fmFacet *facet = &mesh->flats[mesh->faceFacet[face]];
+    if (mesh->faces[face].facet < mesh->flatCount) {
+        const fmFacet *facet = &mesh->flats[mesh->faces[face].facet];
         *sides = (const int32_t(*)[2])(mesh->facetSides + facet->firstSide);
         return facet->sideCount;
     }
@@ -180,13 +187,11 @@ static inline int fmFacetSides(const fmMesh *mesh, int32_t face, int32_t own[3][
     return 3;
 }
 
-/* Begin to bring from memory a face, which may lie across two lines of the cache, and the corners of one that
- * is there. Inline, as gcc leaves out calls of functions that do nothing else. */
+/* Begin to bring from memory a face, and the corners of one that is there. Inline, as gcc leaves out calls of
+ * functions that do nothing else. */
 static inline void fmExpectFace(const fmMesh *mesh, int32_t face)
 {
-    const char *at = (const char *)&mesh->faces[face];
-    __builtin_prefetch(at);
-    __builtin_prefetch(at + sizeof(fmFace) - 1);
+    __builtin_prefetch(&mesh->faces[face]);
 }
 
 static inline void fmExpectCorners(const fmMesh *mesh, int32_t face)

@@ -394,7 +394,7 @@ static int FirstPairOnly(const fmContour *contour, fmContact *contact)
         return 0;
     const fmCutPair *pair = contour->pairs.items;
     *contact = (fmContact){.pos = FM_ITEMS(fmEvent, contour->events)[pair->event[0]].pos,
-                           .normal = contour->mesh[1]->normals[pair->face[1]],
+                           .normal = contour->mesh[1]->faces[pair->face[1]].normal,
                            .face1 = pair->face[0],
                            .face2 = pair->face[1]};
     return 1;

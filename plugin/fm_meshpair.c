@@ -80,7 +80,7 @@ static double beyondFace(const fmMesh *mesh, int32_t face, fmVec3 p, int *side)
     double farthest = -DBL_MAX;
     for (int c = 0; c < 3; ++c) {
         fmVec3 a = fmFacePoint(mesh, face, c), along = fmSub(fmFacePoint(mesh, face, (c + 1) % 3), a);
-        double beyond = fmDot(fmNormalize(fmCross(along, mesh->normals[face])), fmSub(p, a));
+        double beyond = fmDot(fmNormalize(fmCross(along, mesh->faces[face].normal)), fmSub(p, a));
         if (beyond > farthest) {
             farthest = beyond;
             *side = c;
@@ -102,7 +102,7 @@ static bool takeUnder(void *context, const int32_t *faces, int count)
     Under *under = context;
     for (int i = 0; i < count; ++i) {
         int side;
-        if (under->mesh->faceFacet[faces[i]] != under->facet)
+        if (under->mesh->faces[faces[i]].facet != under->facet)
             continue;
         double beyond = beyondFace(under->mesh, faces[i], under->p, &side);
         if (beyond < under->beyond || (beyond == under->beyond && faces[i] < under->face)) {
@@ -118,21 +118,21 @@ static bool takeUnder(void *context, const int32_t *faces, int count)
 static int32_t faceUnder(const fmSide *s, int32_t face, fmVec3 pos, fmVec3 along)
 {
     const fmMesh *mesh = s->mesh;
-    if (face < 0 || mesh->faceFacet[face] >= mesh->flatCount)
+    if (face < 0 || mesh->faces[face].facet >= mesh->flatCount)
         return face; /* none, or a part of its own */
-    fmVec3 n = mesh->normals[face];
+    fmVec3 n = mesh->faces[face].normal;
     double steep = fmDot(n, along), above = fmDot(n, fmSub(fmFacePoint(mesh, face, 0), pos));
     fmVec3 p = fabs(steep) > WALL_COS ? fmAddScaled(pos, along, above / steep) : pos;
 
     /* straight there, as long as the part goes on */
-    Under under = {mesh, p, mesh->faceFacet[face], face, DBL_MAX};
+    Under under = {mesh, p, mesh->faces[face].facet, face, DBL_MAX};
     for (int step = 0; step < MAX_WALK; ++step) {
         int side;
         under.beyond = beyondFace(mesh, under.face, p, &side);
         if (under.beyond <= ON_FACE * mesh->size)
             return under.face;
         int32_t next = mesh->faces[under.face].next[side];
-        if (next < 0 || mesh->faceFacet[next] != under.facet)
+        if (next < 0 || mesh->faces[next].facet != under.facet)
             break;
         under.face = next;
     }

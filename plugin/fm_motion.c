@@ -146,7 +146,7 @@ bool fmMotionMeshFaceRecedes(const fmMotion *m, const fmMesh *mesh, int32_t face
 {
     const fmVec3 corner[3] = {fmFacePoint(mesh, face, 0), fmFacePoint(mesh, face, 1),
                               fmFacePoint(mesh, face, 2)};
-    bool recedes = fmMotionFaceRecedes(m, corner, mesh->normals[face], tolerance);
+    bool recedes = fmMotionFaceRecedes(m, corner, mesh->faces[face].normal, tolerance);
     fmStats.facesTested += 1;
     fmStats.facesCulled += recedes;
     return recedes;

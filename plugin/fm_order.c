@@ -50,9 +50,7 @@ static void orderFaces(Work *work, const int32_t *order)
 {
     fmMesh *mesh = work->mesh;
     permute(work, mesh->faces, sizeof *mesh->faces, order, mesh->faceCount);
-    permute(work, mesh->normals, sizeof *mesh->normals, order, mesh->faceCount);
     permute(work, mesh->faceTriangle, sizeof *mesh->faceTriangle, order, mesh->faceCount);
-    permute(work, mesh->faceFacet, sizeof *mesh->faceFacet, order, mesh->faceCount);
     for (int32_t e = 0; e < mesh->edgeCount; ++e)
         for (int i = 0; i < 2; ++i)
             if (mesh->edges[e].face[i] >= 0)
@@ -66,8 +64,8 @@ static void orderFacets(Work *work)
     int32_t flats = 0, all = mesh->flatCount;
     memset(work->number, 0xff, (size_t)mesh->facetCount * sizeof *work->number);
     for (int32_t f = 0; f < mesh->faceCount; ++f) {
-        int32_t facet = mesh->faceFacet[f];
-        mesh->faceFacet[f] = numberOf(work, facet, facet < mesh->flatCount ? &flats : &all);
+        int32_t facet = mesh->faces[f].facet;
+        mesh->faces[f].facet = numberOf(work, facet, facet < mesh->flatCount ? &flats : &all);
     }
     if (mesh->flatCount > 0)
         permute(work, mesh->flats, sizeof *mesh->flats, work->order, mesh->flatCount);
@@ -77,8 +75,11 @@ static void orderFacets(Work *work)
 static void renameEdgePoints(const Work *work, fmEdge *edge)
 {
     int32_t from = work->number[edge->point[0]], to = work->number[edge->point[1]];
-    *edge = from < to ? (fmEdge){{from, to}, {edge->face[0], edge->face[1]}}
-                      : (fmEdge){{to, from}, {edge->face[1], edge->face[0]}};
+    bool turns = from > to;
+    *edge = (fmEdge){{turns ? to : from, turns ? from : to},
+                     {edge->face[turns], edge->face[!turns]},
+                     edge->cosine,
+                     edge->kind};
 }
 
 static void orderPoints(Work *work)
@@ -122,8 +123,6 @@ static void orderEdges(Work *work)
     sortEdges(work, NULL, work->number, 1);
     sortEdges(work, work->number, work->order, 0);
     permute(work, mesh->edges, sizeof *mesh->edges, work->order, mesh->edgeCount);
-    permute(work, mesh->edgeKind, sizeof *mesh->edgeKind, work->order, mesh->edgeCount);
-    permute(work, mesh->edgeCos, sizeof *mesh->edgeCos, work->order, mesh->edgeCount);
     invert(work->order, mesh->edgeCount, work->number);
     for (int32_t f = 0; f < mesh->faceCount; ++f)
         for (int c = 0; c < 3; ++c)
@@ -141,8 +140,8 @@ int fmMeshReorderFaces(fmMesh *mesh, const int32_t *order)
     size_t faces = (size_t)mesh->faceCount, points = (size_t)mesh->pointCount;
     size_t edges = (size_t)mesh->edgeCount, startBytes = (points + 1) * sizeof(int32_t);
     size_t numberBytes = larger(edges, larger(faces, points)) * sizeof(int32_t);
-    size_t perFace = larger(sizeof(fmFace), sizeof(fmVec3)), flats = (size_t)mesh->flatCount;
-    size_t itemBytes = larger(larger(edges * sizeof(fmEdge), faces * perFace),
+    size_t flats = (size_t)mesh->flatCount;
+    size_t itemBytes = larger(larger(edges * sizeof(fmEdge), faces * sizeof(fmFace)),
                               larger(flats * sizeof(fmFacet), points * sizeof(fmVec3)));
     Work work = {mesh, fmAlloc(itemBytes), fmAlloc(numberBytes), fmAlloc(numberBytes),
                  fmAlloc(startBytes)};

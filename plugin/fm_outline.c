@@ -27,7 +27,7 @@ typedef struct Border {
 static bool isBorder(const fmMesh *mesh, int32_t face, int side)
 {
     int32_t other = mesh->faces[face].next[side];
-    return other < 0 || mesh->faceFacet[other] != mesh->faceFacet[face];
+    return other < 0 || mesh->faces[other].facet != mesh->faces[face].facet;
 }
 
 /* Sets firstSide of each facet of two or more faces to the place of its first border edge, and sideCount to their
@@ -35,8 +35,8 @@ static bool isBorder(const fmMesh *mesh, int32_t face, int side)
 static int32_t countBorders(fmMesh *mesh)
 {
     for (int32_t f = 0; f < mesh->faceCount; ++f)
-        for (int c = 0; c < 3 && mesh->faceFacet[f] < mesh->flatCount; ++c)
-            mesh->flats[mesh->faceFacet[f]].sideCount += isBorder(mesh, f, c);
+        for (int c = 0; c < 3 && mesh->faces[f].facet < mesh->flatCount; ++c)
+            mesh->flats[mesh->faces[f].facet].sideCount += isBorder(mesh, f, c);
     int32_t count = 0;
     for (int32_t i = 0; i < mesh->flatCount; ++i) {
         mesh->flats[i].firstSide = count;
@@ -51,8 +51,8 @@ static void gatherBorders(fmMesh *mesh, BorderEdge *edges)
     for (int32_t i = 0; i < mesh->flatCount; ++i)
         mesh->flats[i].sideCount = 0;
     for (int32_t f = 0; f < mesh->faceCount; ++f)
-        for (int c = 0; c < 3 && mesh->faceFacet[f] < mesh->flatCount; ++c) {
-            fmFacet *facet = &mesh->flats[mesh->faceFacet[f]];
+        for (int c = 0; c < 3 && mesh->faces[f].facet < mesh->flatCount; ++c) {
+            fmFacet *facet = &mesh->flats[mesh->faces[f].facet];
             if (isBorder(mesh, f, c))
                 edges[facet->firstSide + facet->sideCount++] =
                     (BorderEdge){.from = mesh->faces[f].point[c],

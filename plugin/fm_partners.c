@@ -301,7 +301,7 @@ int fmCollideRay(dGeomID mesh, dGeomID other, int flags, dContactGeom *contacts,
         fmRayHit *hits = array.items;
         count = fmRayMesh(side.mesh, side.tree, &ray, limit < room ? limit : room, hits);
         for (int i = 0; i < count; ++i) {
-            fmVec3 outward = fmRotate(&side.pose.r, side.mesh->normals[hits[i].face]);
+            fmVec3 outward = fmRotate(&side.pose.r, side.mesh->faces[hits[i].face].normal);
             fmWriteContact(&side, contacts, skip, i, fmAddScaled(start, along, hits[i].distance),
                            fmNeg(fmNormalize(outward)), hits[i].distance,
                            fmSideTriangle(&side, hits[i].face), -1);

@@ -27,7 +27,7 @@ static fmPatchKind kindOfFace(const fmMesh *mesh, int32_t face)
 {
     bool convex = false, concave = false;
     for (int k = 0; k < 3; ++k) {
-        uint8_t kind = mesh->edgeKind[mesh->faces[face].edge[k]];
+        uint8_t kind = mesh->edges[mesh->faces[face].edge[k]].kind;
         convex = convex || kind == FM_EDGE_CONVEX;
         concave = concave || kind == FM_EDGE_CONCAVE;
     }
@@ -39,7 +39,7 @@ static fmPatchKind kindOfFace(const fmMesh *mesh, int32_t face)
 
 static double frontOf(const fmMesh *mesh, int32_t face, fmVec3 p)
 {
-    return fmDot(mesh->normals[face], fmSub(p, fmFacePoint(mesh, face, 0)));
+    return fmDot(mesh->faces[face].normal, fmSub(p, fmFacePoint(mesh, face, 0)));
 }
 
 /* Would a point so far in front of a plane break the rule of a patch of this kind? */
@@ -121,7 +121,7 @@ static void growPatch(Grower *g, int32_t seed, fmPatchKind kind)
             int32_t next = g->mesh->faces[face].next[k];
             if (next < 0 || g->patches.facePatch[next] >= 0 || g->asked[next] == patch + 1)
                 continue;
-            fmEdgeKind edge = (fmEdgeKind)g->mesh->edgeKind[g->mesh->faces[face].edge[k]];
+            fmEdgeKind edge = (fmEdgeKind)g->mesh->edges[g->mesh->faces[face].edge[k]].kind;
             if (!reaches(kind, edge, (fmPatchKind)g->faceKind[next]))
                 continue;
             g->asked[next] = patch + 1;
@@ -134,9 +134,9 @@ static void growPatch(Grower *g, int32_t seed, fmPatchKind kind)
 /* A patch of faces in one plane is flat whatever it grew from. */
 static bool isFlat(const fmMesh *mesh, const fmPatches *patches, int32_t patch)
 {
-    int32_t facet = mesh->faceFacet[patches->faces[patches->first[patch]]];
+    int32_t facet = mesh->faces[patches->faces[patches->first[patch]]].facet;
     for (int32_t i = patches->first[patch]; i < patches->first[patch + 1]; ++i)
-        if (mesh->faceFacet[patches->faces[i]] != facet)
+        if (mesh->faces[patches->faces[i]].facet != facet)
             return false;
     return true;
 }
@@ -279,14 +279,14 @@ static fmVec3 edgeDirection(const fmMesh *mesh, int32_t face, int k)
 fmVec3 fmEdgeFaceNormal(const fmMesh *mesh, int32_t face, int k)
 {
     /* counter-clockwise corners: edge x normal looks out of the face */
-    return fmNormalize(fmCross(edgeDirection(mesh, face, k), mesh->normals[face]));
+    return fmNormalize(fmCross(edgeDirection(mesh, face, k), mesh->faces[face].normal));
 }
 
 bool fmEdgeFaceSafeNormal(const fmMesh *mesh, int32_t face, int k, fmVec3 *normal)
 {
-    if (mesh->edgeKind[mesh->faces[face].edge[k]] != FM_EDGE_CONVEX)
+    if (mesh->edges[mesh->faces[face].edge[k]].kind != FM_EDGE_CONVEX)
         return false;
-    fmVec3 mean = fmAdd(mesh->normals[face], mesh->normals[mesh->faces[face].next[k]]);
+    fmVec3 mean = fmAdd(mesh->faces[face].normal, mesh->faces[mesh->faces[face].next[k]].normal);
     fmVec3 safe = fmNormalize(fmCross(edgeDirection(mesh, face, k), mean));
     if (!(fmMaxAbs(safe) > 0)) /* folded back on itself */
         safe = fmEdgeFaceNormal(mesh, face, k);

@@ -233,7 +233,7 @@ static void takeFace(Query *q, int32_t face)
         return;
     for (int i = 0; i < 3; ++i)
         if (low[i] >= 0 && !lows[low[i]].carries && isWide(q, &lows[low[i]], &lows[deepest]))
-            lows[low[i]].carries = liesFlat(q, q->side->mesh->normals[face]);
+            lows[low[i]].carries = liesFlat(q, q->side->mesh->faces[face].normal);
 }
 
 /* The same for the outline of a facet, since the points within a flat part carry nothing that its corners
@@ -300,9 +300,9 @@ static void clearSlots(Query *q)
 static void seeFacet(Query *q, int i)
 {
     const fmMesh *mesh = q->side->mesh;
-    const int32_t *faces = q->faces.items, facet = mesh->faceFacet[faces[i]];
+    const int32_t *faces = q->faces.items, facet = mesh->faces[faces[i]].facet;
     int32_t *seen = (int32_t *)q->slots.items + mesh->pointCount + facet;
-    for (; *seen == 0 && i < q->faceCount && mesh->faceFacet[faces[i]] == facet; ++i) {
+    for (; *seen == 0 && i < q->faceCount && mesh->faces[faces[i]].facet == facet; ++i) {
         double depth;
         deepestCorner(q, faces[i], &depth);
         if (!isLow(q, depth))
@@ -334,7 +334,7 @@ static int gatherHeads(const Query *q, int32_t *heads)
     const int32_t *faces = q->faces.items;
     int count = 0;
     for (int i = 0, last = -1; i < q->faceCount; ++i) {
-        int32_t facet = mesh->faceFacet[faces[i]];
+        int32_t facet = mesh->faces[faces[i]].facet;
         if (facet == last)
             continue;
         last = facet;
@@ -344,7 +344,7 @@ static int gatherHeads(const Query *q, int32_t *heads)
             __builtin_prefetch(&mesh->flats[facet]);
     }
     for (int i = 0; i < count; ++i) {
-        int32_t face = faces[heads[i]], facet = mesh->faceFacet[face];
+        int32_t face = faces[heads[i]], facet = mesh->faces[face].facet;
         for (int k = 0; k < 3; ++k)
             __builtin_prefetch(&mesh->points[mesh->faces[face].point[k]]);
         if (facet < mesh->flatCount)
@@ -387,7 +387,7 @@ static void takeAllFaces(Query *q)
     int count = gatherHeads(q, heads);
     for (int i = 0; i < count; ++i) {
         int32_t face = faces[heads[i]];
-        if (mesh->faceFacet[face] < mesh->flatCount)
+        if (mesh->faces[face].facet < mesh->flatCount)
             seeFacet(q, heads[i]);
         else
             takeFace(q, face);
@@ -625,8 +625,8 @@ static int triangleAt(const Query *q, int32_t point)
     double most = -2;
     for (int32_t i = mesh->pointFirstEdge[point]; i < mesh->pointFirstEdge[point + 1]; ++i)
         for (int k = 0; k < 2; ++k) {
-            int32_t face = mesh->edges[mesh->pointEdges[i]].face[k];
-            double facing = face >= 0 ? -fmDot(mesh->normals[face], q->n) : -3;
+            int32_t face = mesh->edges[mesh->pointEdges[i].edge].face[k];
+            double facing = face >= 0 ? -fmDot(mesh->faces[face].normal, q->n) : -3;
             if (facing > most && fmSideKeepsFace(q->side, face)) {
                 most = facing;
                 best = face;
@@ -670,12 +670,12 @@ static inline __attribute__((always_inline)) void fetchRound(const Choice *choic
     for (int i = 0; i < choice->count; ++i) {
         const int32_t *first = &mesh->pointFirstEdge[lows[choice->low[i]].point];
         for (int32_t k = first[0]; k < first[1]; ++k) {
-            const fmEdge *edge = &mesh->edges[mesh->pointEdges[k]];
+            const fmEdge *edge = &mesh->edges[mesh->pointEdges[k].edge];
             if (!normals) {
                 __builtin_prefetch(edge);
             } else { /* a face that there is none of does no harm */
-                __builtin_prefetch(&mesh->normals[edge->face[0]]);
-                __builtin_prefetch(&mesh->normals[edge->face[1]]);
+                __builtin_prefetch(&mesh->faces[edge->face[0]].normal);
+                __builtin_prefetch(&mesh->faces[edge->face[1]].normal);
             }
         }
     }

@@ -144,7 +144,7 @@ static bool collect(void *context, const int32_t *faces, int count)
     const fmRay *ray = cast->ray;
     for (int i = 0; i < count; ++i) {
         Touch touch;
-        touch.facing = fmDot(cast->mesh->normals[faces[i]], ray->direction);
+        touch.facing = fmDot(cast->mesh->faces[faces[i]].normal, ray->direction);
         bool culled = touch.facing < 0 ? ray->cullFront : ray->cullBack;
         if (culled || fabs(touch.facing) < FM_RAY_EDGE_ON || !meetFace(cast, faces[i], &touch) ||
             (ray->keep && !ray->keep(ray->context, &touch.hit)))

@@ -47,9 +47,9 @@ static int32_t InsideLimit(const fmContour *c)
 /* Begins to bring from memory what the flood asks of a point, which comes a while after it is found. */
 static inline void Expect(const fmMesh *mesh, int32_t point)
 {
-    int32_t first = mesh->pointFirstEdge[point];
-    __builtin_prefetch(&mesh->pointEdges[first]);
-    __builtin_prefetch(&mesh->pointNext[first]);
+    const int32_t *round = &mesh->pointFirstEdge[point];
+    __builtin_prefetch(&mesh->pointEdges[round[0]]);
+    __builtin_prefetch(&mesh->pointEdges[round[1] - 1]);
 }
 
 /* A point inside the other mesh that belongs with an event. Known points join the two regions. Events have
@@ -169,8 +169,8 @@ static bool BehindOpenMesh(const fmContour *c, int side, int32_t point, int32_t 
     if (BoxHolds(&other->box, p, 0))
         return true;
     int32_t face = FaceAtEvent(c, event, 1 - side);
-    double height = fmDot(other->normals[face], fmSub(p, fmFacePoint(other, face, 0)));
-    return height < 0 && BoxHolds(&other->box, fmAddScaled(p, other->normals[face], -height),
+    double height = fmDot(other->faces[face].normal, fmSub(p, fmFacePoint(other, face, 0)));
+    return height < 0 && BoxHolds(&other->box, fmAddScaled(p, other->faces[face].normal, -height),
                                   FM_FOOT_SLACK * other->size);
 }
 
@@ -189,10 +189,10 @@ static void Flood(fmContour *c)
         bool bounded = c->mesh[1 - at.side]->report.closed;
         int32_t end = mesh->pointFirstEdge[at.point + 1];
         for (int32_t k = mesh->pointFirstEdge[at.point]; k < end; ++k) {
-            __builtin_prefetch(&mesh->edges[mesh->pointEdges[k]]); /* for the faces round the point */
-            if (i < seeds && fmBitsHas(&c->edgeBits[at.side], mesh->pointEdges[k]))
+            __builtin_prefetch(&mesh->edges[mesh->pointEdges[k].edge]); /* for the faces round the point */
+            if (i < seeds && fmBitsHas(&c->edgeBits[at.side], mesh->pointEdges[k].edge))
                 continue;
-            int32_t next = mesh->pointNext[k];
+            int32_t next = mesh->pointEdges[k].end;
             if (fmBitsHas(known, next)) {
                 if (pointEvent[next] != at.event)
                     fmJoinEvents(c->events.items, pointEvent[next], at.event);
@@ -351,9 +351,7 @@ typedef struct FaceList {
 static inline void AddFace(FaceList *list, int32_t face)
 {
     /* whoever wants faces asks for these first */
-    __builtin_prefetch(&list->mesh->normals[face].x);
-    __builtin_prefetch(&list->mesh->normals[face].z);
-    __builtin_prefetch(&list->mesh->faceFacet[face]);
+    fmExpectFace(list->mesh, face);
     list->faces[list->count] = face;
     list->count += fmBitsPut(&list->known, face, true);
 }
@@ -375,7 +373,7 @@ static void AddInsideFaces(FaceList *list, const int32_t *points, int32_t pointC
         int32_t end = mesh->pointFirstEdge[points[i] + 1];
         for (int32_t k = mesh->pointFirstEdge[points[i]]; k < end; ++k) {
             /* each face round the point leaves it along one edge */
-            const fmEdge *edge = &mesh->edges[mesh->pointEdges[k]];
+            const fmEdge *edge = &mesh->edges[mesh->pointEdges[k].edge];
             int32_t face = edge->face[edge->point[1] == points[i]];
             if (face < 0)
                 continue;

@@ -64,7 +64,7 @@ INLINE DVec3 SeeNormal(const fmFaceView *view, const int32_t *faces)
 {
     const fmVec3 *at[D_LANES];
     for (int i = 0; i < D_LANES; ++i)
-        at[i] = &view->mesh->normals[faces[i]];
+        at[i] = &view->mesh->faces[faces[i]].normal;
     DVec3 normal = TurnInto(view, JoinVectors(at));
     return (DVec3){Along(view->u, normal), Along(view->v, normal), Along(view->n, normal)};
 }

@@ -11,10 +11,10 @@ static bool IsLittleBent(const fmMesh *mesh, Range faces)
 {
     fmVec3 sum = {0, 0, 0};
     for (int32_t i = 0; i < faces.count; ++i)
-        sum = fmAdd(sum, mesh->normals[faces.first + i]);
+        sum = fmAdd(sum, mesh->faces[faces.first + i].normal);
     double least = SHEET_COS * fmLength(sum);
     for (int32_t i = 0; i < faces.count; ++i)
-        if (!(fmDot(sum, mesh->normals[faces.first + i]) > least))
+        if (!(fmDot(sum, mesh->faces[faces.first + i].normal) > least))
             return false;
     return true;
 }

@@ -67,10 +67,7 @@ static void FetchFeatures(const fmSite *site, bool ridges)
     int32_t events = site->region->events.count;
     for (int32_t i = 0; i < events && i < FM_MANY_POINTS && ridges; ++i) {
         const fmMesh *mesh = c->mesh[site->events[i].edgeOfB];
-        int32_t e = site->events[i].edge;
-        __builtin_prefetch(&mesh->edgeCos[e]);
-        __builtin_prefetch(&mesh->edgeKind[e]);
-        __builtin_prefetch(&mesh->edges[e]);
+        FM_FETCH(mesh->edges[site->events[i].edge]);
     }
     for (int side = 0; side < 2; ++side) {
         const fmMesh *mesh = c->mesh[side];
@@ -105,12 +102,8 @@ static void FetchPointEdges(const fmSite *site)
         fmRange range = site->region->points[side];
         for (int32_t i = 0; i < range.count && i < FM_FEW_POINTS; ++i) {
             int32_t point = FM_ITEMS(int32_t, c->points)[range.first + i];
-            for (int32_t k = mesh->pointFirstEdge[point]; k < mesh->pointFirstEdge[point + 1]; ++k) {
-                int32_t e = mesh->pointEdges[k];
-                __builtin_prefetch(&mesh->edgeCos[e]);
-                __builtin_prefetch(&mesh->edgeKind[e]);
-                __builtin_prefetch(&mesh->edges[e]);
-            }
+            for (int32_t k = mesh->pointFirstEdge[point]; k < mesh->pointFirstEdge[point + 1]; ++k)
+                FM_FETCH(mesh->edges[mesh->pointEdges[k].edge]);
         }
     }
 }
@@ -136,7 +129,7 @@ static void MeasureContour(fmSite *site)
 
 static void AddFacet(fmSite *site, int side, int32_t face)
 {
-    int32_t facet = site->contour->mesh[side]->faceFacet[face];
+    int32_t facet = site->contour->mesh[side]->faces[face].facet;
     fmBigFacet *list = site->facets[side];
     int count = site->facetCount[side];
     for (int k = count - 1; k >= 0; --k)
@@ -194,8 +187,8 @@ typedef struct RidgeList {
 /* Which edges are ridges, and which have been met before, no branch could foresee. */
 static inline void NoteEdge(RidgeList *list, int32_t e, bool blunt)
 {
-    bool sharp = list->mesh->edgeCos[e] < FM_SHARP_COS,
-         convex = list->mesh->edgeKind[e] == FM_EDGE_CONVEX;
+    bool sharp = list->mesh->edges[e].cosine < FM_SHARP_COS,
+         convex = list->mesh->edges[e].kind == FM_EDGE_CONVEX;
     list->edge[list->count] = e;
     list->count +=
         fmBitsPut(&list->known, e, convex & (sharp | blunt) & (list->count < FM_MAX_RIDGES));
@@ -218,7 +211,7 @@ static void ListRidges(const fmSite *site, RidgeList lists[2])
         for (int32_t i = 0; i < range.count; i += stride) {
             int32_t end = mesh->pointFirstEdge[points[i] + 1];
             for (int32_t k = mesh->pointFirstEdge[points[i]]; k < end; ++k)
-                NoteEdge(&lists[side], mesh->pointEdges[k], blunt);
+                NoteEdge(&lists[side], mesh->pointEdges[k].edge, blunt);
         }
     }
 }
@@ -242,7 +235,7 @@ static void GatherRidges(fmSite *site, const fmBits known[2])
             fmBitsRemove(&list->known, e);
             site->ridges[side][i] = (fmRidge){.p = fmContourPoint(site->contour, side, ends[0]),
                                               .q = fmContourPoint(site->contour, side, ends[1]),
-                                              .sharp = list->mesh->edgeCos[e] < FM_SHARP_COS};
+                                              .sharp = list->mesh->edges[e].cosine < FM_SHARP_COS};
         }
     }
 }

@@ -131,8 +131,8 @@ static void addEdge(fmMesh *mesh, int32_t *edgeCount, int32_t forward, int32_t b
 {
     int32_t any = forward >= 0 ? forward : backward, id = (*edgeCount)++;
     mesh->edges[id] =
-        (fmEdge){{lowOf(mesh, any), highOf(mesh, any)},
-                 {forward >= 0 ? forward / 3 : -1, backward >= 0 ? backward / 3 : -1}};
+        (fmEdge){.point = {lowOf(mesh, any), highOf(mesh, any)},
+                 .face = {forward >= 0 ? forward / 3 : -1, backward >= 0 ? backward / 3 : -1}};
     if (forward >= 0)
         mesh->faces[forward / 3].edge[forward % 3] = id;
     if (backward >= 0)
@@ -226,8 +226,7 @@ void fmMeshLink(fmMesh *mesh)
     for (int32_t e = mesh->edgeCount - 1; e >= 0; --e)
         for (int i = 0; i < 2; ++i) {
             int32_t at = --first[mesh->edges[e].point[i] + 1];
-            mesh->pointEdges[at] = e;
-            mesh->pointNext[at] = mesh->edges[e].point[1 - i];
+            mesh->pointEdges[at] = (fmPointEdge){e, mesh->edges[e].point[1 - i]};
         }
     memmove(first, first + 1, (size_t)mesh->pointCount * sizeof *first);
     first[mesh->pointCount] = 2 * mesh->edgeCount;
@@ -253,8 +252,7 @@ static int connect(Work *work)
     mesh->pointEdges = fmAlloc(2 * (size_t)mesh->edgeCount * sizeof *mesh->pointEdges);
     size_t spokeBytes = (size_t)work->largestGroup * sizeof *work->spokes;
     work->spokes = fmAlloc(spokeBytes);
-    mesh->pointNext = fmAlloc(2 * (size_t)mesh->edgeCount * sizeof *mesh->pointNext);
-    bool room = mesh->edges && mesh->pointFirstEdge && mesh->pointEdges && mesh->pointNext && work->spokes;
+    bool room = mesh->edges && mesh->pointFirstEdge && mesh->pointEdges && work->spokes;
     if (room) {
         buildEdges(work);
         fmMeshLink(mesh);

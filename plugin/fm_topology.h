@@ -5,12 +5,12 @@
 
 #include "fm_mesh.h"
 
-/* From points and faces[].point: allocates and fills edges, faces[].edge and [].next, pointFirstEdge,
- * pointEdges and pointNext, and counts edges in the report. Returns a status; fmMeshFree frees what a failure leaves. */
+/* From points and faces[].point: allocates edges, pointFirstEdge and pointEdges and fills these, faces[].edge and
+ * [].next; all but what fmMeshShape says of edges. Counts edges in the report. Returns a status; fmMeshFree frees
+ * what a failure leaves. */
 int fmMeshConnect(fmMesh *mesh);
 
-/* The last step of it: fills pointFirstEdge, pointEdges, pointNext and faces[].next from the
- * edges. */
+/* The last step of it: fills pointFirstEdge, pointEdges and faces[].next from the edges. */
 void fmMeshLink(fmMesh *mesh);
 
 /* From points and edges: the components and the volume of the report. Returns a status; nothing has
@@ -20,8 +20,8 @@ int fmMeshSurvey(fmMesh *mesh);
 /* The same after the points moved: the components are what they were. */
 int fmMeshResurvey(fmMesh *mesh);
 
-/* From points, faces and edges: fills normals, faceFacet, edgeKind and edgeCos, which the caller has
- * allocated, and allocates flats and facetSides. A face without area keeps the normal it has. Returns
+/* From points, faces and edges: how the surface bends. Fills faces[].normal and [].facet, edges[].cosine and
+ * [].kind, and allocates flats and facetSides. A face without area keeps the normal it has. Returns
  * a status; fmMeshFree frees what a failure leaves. */
 int fmMeshShape(fmMesh *mesh);
 

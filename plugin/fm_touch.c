@@ -173,7 +173,7 @@ bool fmFootIsNearest(const fmTarget *target, const fmTouchedFaces *near, const f
     /* a corner: along none of its edges does the surface come nearer */
     for (int32_t i = p < 0 ? 0 : mesh->pointFirstEdge[p]; p >= 0 && i < mesh->pointFirstEdge[p + 1];
          ++i) {
-        const fmEdge *edge = &mesh->edges[mesh->pointEdges[i]];
+        const fmEdge *edge = &mesh->edges[mesh->pointEdges[i].edge];
         int32_t other = edge->point[0] == p ? edge->point[1] : edge->point[0];
         fmVec3 along = fmSub(mesh->points[other], mesh->points[p]);
         if (leans(d, along) && edgeCounts(target, near, edge))
@@ -195,7 +195,7 @@ bool fmFootSurelyBeaten(const fmMesh *mesh, int32_t face, fmTriangleFeature feat
         return false;
     fmVec3 corner = mesh->points[point], d = fmSub(p, corner);
     for (int32_t i = mesh->pointFirstEdge[point]; i < mesh->pointFirstEdge[point + 1]; ++i) {
-        const int32_t *ends = mesh->edges[mesh->pointEdges[i]].point;
+        const int32_t *ends = mesh->edges[mesh->pointEdges[i].edge].point;
         if (leans(d, fmSub(mesh->points[ends[ends[0] == point]], corner)))
             return true;
     }
@@ -206,10 +206,10 @@ bool fmFootOnBorder(const fmMesh *mesh, const fmFoot *foot)
 {
     int32_t e = fmFootEdge(mesh, foot), p = fmFootPoint(mesh, foot);
     if (e >= 0)
-        return mesh->edgeKind[e] == FM_EDGE_BORDER;
+        return mesh->edges[e].kind == FM_EDGE_BORDER;
     for (int32_t i = p < 0 ? 0 : mesh->pointFirstEdge[p]; p >= 0 && i < mesh->pointFirstEdge[p + 1];
          ++i)
-        if (mesh->edgeKind[mesh->pointEdges[i]] == FM_EDGE_BORDER)
+        if (mesh->edges[mesh->pointEdges[i].edge].kind == FM_EDGE_BORDER)
             return true;
     return false;
 }
@@ -233,24 +233,24 @@ fmVec3 fmFootNormal(const fmTarget *target, const fmFoot *foot)
     if (e >= 0) {
         for (int k = 0; k < 2; ++k)
             if (mesh->edges[e].face[k] >= 0)
-                sum = fmAdd(sum, target->mesh->normals[mesh->edges[e].face[k]]);
+                sum = fmAdd(sum, target->mesh->faces[mesh->edges[e].face[k]].normal);
     } else if (p >= 0) {
         /* every face round a point has two edges there: half its angle from each */
         for (int32_t i = mesh->pointFirstEdge[p]; i < mesh->pointFirstEdge[p + 1]; ++i)
             for (int k = 0; k < 2; ++k) {
-                int32_t face = mesh->edges[mesh->pointEdges[i]].face[k];
+                int32_t face = mesh->edges[mesh->pointEdges[i].edge].face[k];
                 if (face >= 0)
-                    sum = fmAddScaled(sum, target->mesh->normals[face], 0.5 * angleAt(mesh, face, p));
+                    sum = fmAddScaled(sum, target->mesh->faces[face].normal, 0.5 * angleAt(mesh, face, p));
             }
     } else {
-        sum = target->mesh->normals[foot->face];
+        sum = target->mesh->faces[foot->face].normal;
     }
     return sum;
 }
 
 bool fmFootPush(const fmTarget *target, const fmFoot *foot, fmVec3 d, double radius, fmVec3 *push)
 {
-    fmVec3 n = target->mesh->normals[foot->face];
+    fmVec3 n = target->mesh->faces[foot->face].normal;
     double side = fmDot(n, d);
     if (foot->feature == FM_INSIDE) {
         *push = n;
@@ -396,7 +396,7 @@ bool fmTouchExit(const fmTarget *target, fmVec3 centre, double extent, const fmF
         *foot = passed;
     fmVec3 out = fmNormalize(fmSub(foot->point, centre));
     *normal =
-        foot->feature == FM_INSIDE || fmLengthSq(out) == 0 ? target->mesh->normals[foot->face] : out;
+        foot->feature == FM_INSIDE || fmLengthSq(out) == 0 ? target->mesh->faces[foot->face].normal : out;
     return true;
 }
 

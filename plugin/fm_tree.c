@@ -149,11 +149,11 @@ static double LeastRound(const fmMesh *mesh, int32_t p, fmVec3 axis)
 {
     double least = 1;
     for (int32_t i = mesh->pointFirstEdge[p]; i < mesh->pointFirstEdge[p + 1]; ++i) {
-        const fmEdge *edge = &mesh->edges[mesh->pointEdges[i]];
-        if (mesh->edgeKind[mesh->pointEdges[i]] == FM_EDGE_BORDER)
+        const fmEdge *edge = &mesh->edges[mesh->pointEdges[i].edge];
+        if (mesh->edges[mesh->pointEdges[i].edge].kind == FM_EDGE_BORDER)
             return -1;
         /* one face of each edge, on the same side seen from the point: all faces round it */
-        least = fmSmaller(least, fmDot(axis, mesh->normals[edge->face[edge->point[0] != p]]));
+        least = fmSmaller(least, fmDot(axis, mesh->faces[edge->face[edge->point[0] != p]].normal));
     }
     return least;
 }
@@ -163,7 +163,7 @@ static bool AimLook(fmLeaf8 *leaf, const fmMesh *mesh, fmVec3 *unit)
 {
     fmVec3 sum = {0, 0, 0};
     for (int32_t f = leaf->firstFace; f < leaf->firstFace + leaf->count; ++f)
-        sum = fmAdd(sum, mesh->normals[f]);
+        sum = fmAdd(sum, mesh->faces[f].normal);
     double most = fmLarger(fabs(sum.x), fmLarger(fabs(sum.y), fabs(sum.z)));
     leaf->lookCosine = 0;
     if (!(most > 0))
@@ -297,7 +297,7 @@ static Round *BoundNormals(const fmMesh *mesh)
     for (int32_t p = 0; p < mesh->pointCount; ++p)
         round[p] = (Round){{1, 1, 1, 1}, {-1, -1, -1, -1}};
     for (int32_t f = 0; f < mesh->faceCount; ++f) {
-        fmVec3 normal = mesh->normals[f];
+        fmVec3 normal = mesh->faces[f].normal;
         fmFloat4 n = {(float)normal.x, (float)normal.y, (float)normal.z, 0};
         for (int corner = 0; corner < 3; ++corner) {
             Round *at = &round[mesh->faces[f].point[corner]];
@@ -307,7 +307,7 @@ static Round *BoundNormals(const fmMesh *mesh)
     }
     /* beyond a border nothing is known: any direction may be there */
     for (int32_t e = 0; e < mesh->edgeCount && !mesh->report.closed; ++e)
-        for (int end = 0; end < 2 && mesh->edgeKind[e] == FM_EDGE_BORDER; ++end)
+        for (int end = 0; end < 2 && mesh->edges[e].kind == FM_EDGE_BORDER; ++end)
             round[mesh->edges[e].point[end]] = (Round){{-1, -1, -1, -1}, {1, 1, 1, 1}};
     return round;
 }

@@ -17,18 +17,15 @@ static size_t mostSides(const fmMesh *mesh)
 
 static size_t ownBytes(const fmMesh *m)
 {
-    return (size_t)m->faceCount * (sizeof *m->faces + sizeof *m->normals) +
-           (size_t)m->edgeCount * (sizeof *m->edges + sizeof *m->edgeKind) +
+    return (size_t)m->faceCount * sizeof *m->faces + (size_t)m->edgeCount * sizeof *m->edges +
            mostFlats(m) * sizeof *m->flats + mostSides(m) * sizeof *m->facetSides;
 }
 
 void fmTurnedFree(fmTurned *turned)
 {
     fmMesh *m = &turned->mesh;
-    fmFree(m->faces, (size_t)m->faceCount * sizeof *m->faces);
-    fmFree(m->normals, (size_t)m->faceCount * sizeof *m->normals);
+    fmFreeAligned(m->faces);
     fmFree(m->edges, (size_t)m->edgeCount * sizeof *m->edges);
-    fmFree(m->edgeKind, (size_t)m->edgeCount * sizeof *m->edgeKind);
     fmFree(m->flats, mostFlats(m) * sizeof *m->flats);
     fmFree(m->facetSides, mostSides(m) * sizeof *m->facetSides);
     *turned = (fmTurned){0};
@@ -38,13 +35,11 @@ int fmTurnedMake(fmTurned *turned, const fmMesh *mesh)
 {
     *turned = (fmTurned){.mesh = *mesh, .bytes = ownBytes(mesh)};
     fmMesh *m = &turned->mesh;
-    m->faces = fmAlloc((size_t)m->faceCount * sizeof *m->faces);
-    m->normals = fmAlloc((size_t)m->faceCount * sizeof *m->normals);
+    m->faces = fmAllocAligned((size_t)m->faceCount * sizeof *m->faces, FM_FACE_ALIGNMENT);
     m->edges = fmAlloc((size_t)m->edgeCount * sizeof *m->edges);
-    m->edgeKind = fmAlloc((size_t)m->edgeCount * sizeof *m->edgeKind);
     m->flats = fmAlloc(mostFlats(m) * sizeof *m->flats);
     m->facetSides = fmAlloc(mostSides(m) * sizeof *m->facetSides);
-    if (!m->faces || !m->normals || !m->edges || !m->edgeKind || !m->flats || !m->facetSides) {
+    if (!m->faces || !m->edges || !m->flats || !m->facetSides) {
         fmTurnedFree(turned);
         return dFastMeshErrorMemory;
     }
@@ -59,26 +54,25 @@ void fmTurnedRefresh(fmTurned *turned, const fmMesh *mesh)
     fmMesh *m = &turned->mesh;
     *m = *mesh;
     m->faces = own.faces;
-    m->normals = own.normals;
     m->edges = own.edges;
-    m->edgeKind = own.edgeKind;
     m->flats = own.flats;
     m->facetSides = own.facetSides;
 
     for (int32_t f = 0; f < mesh->faceCount; ++f) {
         const fmFace *face = &mesh->faces[f];
-        m->faces[f] = (fmFace){{face->point[0], face->point[2], face->point[1]},
+        m->faces[f] = (fmFace){fmNeg(face->normal),
+                               {face->point[0], face->point[2], face->point[1]},
                                {face->edge[2], face->edge[1], face->edge[0]},
-                               {face->next[2], face->next[1], face->next[0]}};
-        m->normals[f] = fmNeg(mesh->normals[f]);
+                               {face->next[2], face->next[1], face->next[0]},
+                               face->facet};
     }
     for (int32_t e = 0; e < mesh->edgeCount; ++e) {
         const fmEdge *edge = &mesh->edges[e];
-        m->edges[e] = (fmEdge){{edge->point[0], edge->point[1]}, {edge->face[1], edge->face[0]}};
-        uint8_t kind = mesh->edgeKind[e];
-        m->edgeKind[e] = kind == FM_EDGE_CONVEX    ? FM_EDGE_CONCAVE
-                         : kind == FM_EDGE_CONCAVE ? FM_EDGE_CONVEX
-                                                   : kind;
+        int32_t kind = edge->kind;
+        if (kind == FM_EDGE_CONVEX || kind == FM_EDGE_CONCAVE)
+            kind = kind == FM_EDGE_CONVEX ? FM_EDGE_CONCAVE : FM_EDGE_CONVEX;
+        m->edges[e] = (fmEdge){
+            {edge->point[0], edge->point[1]}, {edge->face[1], edge->face[0]}, edge->cosine, kind};
     }
     for (int32_t i = 0; i < mesh->flatCount; ++i) {
         m->flats[i] = mesh->flats[i];

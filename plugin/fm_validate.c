@@ -85,9 +85,9 @@ static const char *validateFace(const fmMesh *mesh, int32_t f)
     int32_t triangle = mesh->faceTriangle[f];
     if (triangle < 0 || triangle >= mesh->triangleCount)
         return "a face has no triangle";
-    if (mesh->faceFacet[f] < 0 || mesh->faceFacet[f] >= mesh->facetCount)
+    if (mesh->faces[f].facet < 0 || mesh->faces[f].facet >= mesh->facetCount)
         return "a face has no facet";
-    if (!isUnit(mesh->normals[f]))
+    if (!isUnit(mesh->faces[f].normal))
         return "a face's normal is not of unit length";
     for (int c = 0; c < 3; ++c) {
         int32_t from = face->point[c], to = face->point[(c + 1) % 3], e = face->edge[c];
@@ -125,11 +125,11 @@ static const char *validateEdge(const fmMesh *mesh, int32_t e, int32_t *faceSide
         *faceSides += f >= 0;
     }
     bool border = edge->face[0] < 0 || edge->face[1] < 0;
-    bool flat = !border && mesh->faceFacet[edge->face[0]] == mesh->faceFacet[edge->face[1]];
-    if (mesh->edgeKind[e] > FM_EDGE_BORDER || (mesh->edgeKind[e] == FM_EDGE_BORDER) != border ||
-        (mesh->edgeKind[e] == FM_EDGE_NEUTRAL) != flat)
+    bool flat = !border && mesh->faces[edge->face[0]].facet == mesh->faces[edge->face[1]].facet;
+    if (edge->kind < 0 || edge->kind > FM_EDGE_BORDER || (edge->kind == FM_EDGE_BORDER) != border ||
+        (edge->kind == FM_EDGE_NEUTRAL) != flat)
         return "an edge's kind is wrong";
-    if (!(fabsf(mesh->edgeCos[e]) <= 1))
+    if (!(fabsf(edge->cosine) <= 1))
         return "an edge's angle is none";
     if (border && mesh->report.closed)
         return "a closed mesh has a border";
@@ -146,12 +146,12 @@ static const char *validatePointEdges(const fmMesh *mesh)
             return "the edges of the points are not in order";
     for (int32_t p = 0; p < mesh->pointCount; ++p)
         for (int32_t i = first[p]; i < first[p + 1]; ++i) {
-            int32_t e = mesh->pointEdges[i];
-            if (e < 0 || e >= mesh->edgeCount || (i > first[p] && e <= mesh->pointEdges[i - 1]))
+            int32_t e = mesh->pointEdges[i].edge;
+            if (e < 0 || e >= mesh->edgeCount || (i > first[p] && e <= mesh->pointEdges[i - 1].edge))
                 return "the edges of a point are not in order";
             if (mesh->edges[e].point[0] != p && mesh->edges[e].point[1] != p)
                 return "an edge of a point does not end there";
-            if (mesh->pointNext[i] != mesh->edges[e].point[mesh->edges[e].point[0] == p])
+            if (mesh->pointEdges[i].end != mesh->edges[e].point[mesh->edges[e].point[0] == p])
                 return "a point does not know the other end of an edge";
         }
     return NULL;

@@ -44,7 +44,7 @@ static inline fmVec3 fmFromSeen(const fmView *view, double x, double y, double z
 /* A face's outward normal, in b's frame. */
 static inline fmVec3 fmSeenNormal(const fmContour *c, int side, int32_t face)
 {
-    fmVec3 n = c->mesh[side]->normals[face];
+    fmVec3 n = c->mesh[side]->faces[face].normal;
     return side == 0 ? fmRotate(&c->aInB.r, n) : n;
 }
 

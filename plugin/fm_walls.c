@@ -40,7 +40,7 @@ static int32_t NearestFace(const fmSite *site, int side, fmVec3 point)
     for (int32_t i = 0; i < range.count; ++i) {
         int32_t face = FM_ITEMS(int32_t, c->faces)[range.first + i];
         fmVec3 corner = fmFacePoint(other, face, 0);
-        double height = fmDot(other->normals[face], fmSub(local, corner));
+        double height = fmDot(other->faces[face].normal, fmSub(local, corner));
         if (height * height > nearestSq)
             continue;
         fmTriangleFeature feature;

@@ -99,7 +99,7 @@ static double TurnedAway(const Pair *pair)
             fmAdd(fmFacePoint(mesh, f, 0), fmAdd(fmFacePoint(mesh, f, 1), fmFacePoint(mesh, f, 2)));
         Nearest nearest = {&pair->fine, fmScale(sum, 1.0 / 3), 0};
         fmTreeNearest(&pair->tree, nearest.p, DBL_MAX, NearestFace, &nearest);
-        away += fmDot(mesh->normals[f], pair->fine.normals[nearest.face]) < 0;
+        away += fmDot(mesh->faces[f].normal, pair->fine.faces[nearest.face].normal) < 0;
     }
     return (double)away / mesh->faceCount;
 }
@@ -473,7 +473,6 @@ static bool SameMesh(const fmMesh *a, const fmMesh *b)
            a->edgeCount == b->edgeCount && a->flatCount == b->flatCount &&
            memcmp(a->points, b->points, (size_t)a->pointCount * sizeof *a->points) == 0 &&
            memcmp(a->faces, b->faces, (size_t)a->faceCount * sizeof *a->faces) == 0 &&
-           memcmp(a->normals, b->normals, (size_t)a->faceCount * sizeof *a->normals) == 0 &&
            memcmp(a->edges, b->edges, (size_t)a->edgeCount * sizeof *a->edges) == 0 &&
            memcmp(&a->box, &b->box, sizeof a->box) == 0 && a->size == b->size &&
            a->report.volume == b->report.volume;
@@ -533,7 +532,7 @@ static void follows_its_mesh(void)
         fmVec3 a = fmFacePoint(mesh, f, 0), b = fmFacePoint(mesh, f, 1),
                c = fmFacePoint(mesh, f, 2);
         fmVec3 normal = fmNormalize(fmCross(fmSub(b, a), fmSub(c, a)));
-        CU_ASSERT(fmLength(fmSub(normal, mesh->normals[f])) < 1e-9);
+        CU_ASSERT(fmLength(fmSub(normal, mesh->faces[f].normal)) < 1e-9);
     }
 
     CU_ASSERT_FATAL(fmMeshMove(&pair.fine, &back) == dFastMeshOk);

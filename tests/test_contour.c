@@ -182,13 +182,13 @@ static void sheets_are_single_pieces(void)
             int32_t sheet = tree->faceSheet[first];
             fmVec3 sum = {0, 0, 0};
             for (end = first; end < mesh->faceCount && tree->faceSheet[end] == sheet; ++end)
-                sum = fmAdd(sum, mesh->normals[end]);
+                sum = fmAdd(sum, mesh->faces[end].normal);
             if (sheet < 0)
                 continue;
             inSheets += end - first;
             wrong += end - first > FM_SHEET_FACES;
             for (int32_t f = first; f < end; ++f)
-                wrong += fmDot(sum, mesh->normals[f]) <= 0;
+                wrong += fmDot(sum, mesh->faces[f].normal) <= 0;
             for (int32_t f = end; f < mesh->faceCount; ++f)
                 wrong += tree->faceSheet[f] == sheet;
         }

@@ -44,13 +44,13 @@ static void checkFacets(const char *name, const fmMesh *mesh)
         fmVec3 cross =
             fmCross(fmSub(fmFacePoint(mesh, f, 1), a), fmSub(fmFacePoint(mesh, f, 2), a));
         area += fmLength(cross) / 2;
-        leastCos = fmin(leastCos, fmDot(facet.normal, mesh->normals[f]));
-        outward = outward && fmDot(cross, mesh->normals[f]) >= (1 - 1e-9) * fmLength(cross);
+        leastCos = fmin(leastCos, fmDot(facet.normal, mesh->faces[f].normal));
+        outward = outward && fmDot(cross, mesh->faces[f].normal) >= (1 - 1e-9) * fmLength(cross);
     }
     for (int32_t i = 0; i < mesh->flatCount; ++i)
         total += mesh->flats[i].area;
     for (int32_t f = 0; f < mesh->faceCount; ++f)
-        total += mesh->faceFacet[f] < mesh->flatCount ? 0 : fmFacetOf(mesh, f).area;
+        total += mesh->faces[f].facet < mesh->flatCount ? 0 : fmFacetOf(mesh, f).area;
     FM_CHECK_ROW(name, outward);
     FM_CHECK_ROW(name, fabs(total - area) <= 1e-10 * area);
     FM_CHECK_ROW(name, leastCos >= cos(0.2 * M_PI / 180));
@@ -147,8 +147,8 @@ static void hinges_have_their_kind(void)
             for (int32_t e = 0; e < mesh.edgeCount; ++e) {
                 bool border = mesh.edges[e].face[0] < 0 || mesh.edges[e].face[1] < 0;
                 inner += !border;
-                FM_CHECK_ROW(row->name, mesh.edgeKind[e] == (border ? FM_EDGE_BORDER : row->kind));
-                FM_CHECK_ROW(row->name, fabs(mesh.edgeCos[e] - (border ? -1 : cos(turn))) < 1e-6);
+                FM_CHECK_ROW(row->name, mesh.edges[e].kind == (border ? FM_EDGE_BORDER : row->kind));
+                FM_CHECK_ROW(row->name, fabs(mesh.edges[e].cosine - (border ? -1 : cos(turn))) < 1e-6);
             }
             FM_CHECK_ROW(row->name, inner == 1);
             fmMeshFree(&mesh);
@@ -165,7 +165,7 @@ static void concave_edges(void)
         fmVec3 a = fmAdd(mesh.points[mesh.edges[e].point[0]], mesh.origin);
         fmVec3 b = fmAdd(mesh.points[mesh.edges[e].point[1]], mesh.origin);
         bool valley = a.x == 0 && a.y == 0 && b.x == 0 && b.y == 0;
-        CU_ASSERT_EQUAL(mesh.edgeKind[e] == FM_EDGE_CONCAVE, valley);
+        CU_ASSERT_EQUAL(mesh.edges[e].kind == FM_EDGE_CONCAVE, valley);
     }
     fmMeshFree(&mesh);
     TestMeshFree(&source);
@@ -180,7 +180,7 @@ static void knife_edges_are_ridges(void)
     fmMesh mesh = TestMeshCook(&source);
     checkFacets("sheet", &mesh);
     for (int32_t e = 0; e < mesh.edgeCount; ++e)
-        CU_ASSERT(mesh.edgeKind[e] == FM_EDGE_CONVEX || mesh.edgeKind[e] == FM_EDGE_NEUTRAL);
+        CU_ASSERT(mesh.edges[e].kind == FM_EDGE_CONVEX || mesh.edges[e].kind == FM_EDGE_NEUTRAL);
     fmMeshFree(&mesh);
     TestMeshFree(&source);
     TestMeshFree(&back);

@@ -105,8 +105,8 @@ static void skipping_is_never_wrong(void)
             for (int k = 0; k < 3; ++k)
                 t[k] = fmAdd(near, RandomVec(&seed, 0.1 * mesh.size));
             double lo, hi;
-            AddProjection(t, mesh.normals[face], &lo, &hi);
-            double plane = fmDot(mesh.normals[face], near);
+            AddProjection(t, mesh.faces[face].normal, &lo, &hi);
+            double plane = fmDot(mesh.faces[face].normal, near);
             int32_t patch = patches.facePatch[face];
             if (!fmPatchSkips(&patches, patch, lo - plane, hi - plane, 0))
                 continue;
@@ -161,21 +161,21 @@ static void edge_planes(void)
         for (int k = 0; k < 3; ++k) {
             fmVec3 ef = fmEdgeFaceNormal(&mesh, f, k), efs;
             fmVec3 out = fmSub(fmFacePoint(&mesh, f, k), middle);
-            CU_ASSERT(fabs(fmLength(ef) - 1) < 1e-12 && fabs(fmDot(ef, mesh.normals[f])) < 1e-12);
+            CU_ASSERT(fabs(fmLength(ef) - 1) < 1e-12 && fabs(fmDot(ef, mesh.faces[f].normal)) < 1e-12);
             CU_ASSERT(fmDot(ef, out) > 0);
-            bool convex = mesh.edgeKind[mesh.faces[f].edge[k]] == FM_EDGE_CONVEX;
+            bool convex = mesh.edges[mesh.faces[f].edge[k]].kind == FM_EDGE_CONVEX;
             CU_ASSERT(fmEdgeFaceSafeNormal(&mesh, f, k, &efs) == convex);
             if (!convex)
                 continue;
             ++safe;
             /* half way between along the face and down into the cube's own corner: 45 degrees */
             CU_ASSERT(fabs(fmDot(efs, ef) - sqrt(0.5)) < 1e-12 && fmDot(efs, out) > 0);
-            CU_ASSERT(fabs(fmDot(efs, mesh.normals[f]) + sqrt(0.5)) < 1e-12);
+            CU_ASSERT(fabs(fmDot(efs, mesh.faces[f].normal) + sqrt(0.5)) < 1e-12);
             /* just inside the rim and deep below it: nearer to the wall; shallow: the face's own */
             fmVec3 rim = fmLerp(fmFacePoint(&mesh, f, k), fmFacePoint(&mesh, f, (k + 1) % 3), 0.5);
             fmVec3 in = fmAddScaled(rim, ef, -0.01);
-            CU_ASSERT(fmEdgeFaceSafeEdge(&mesh, f, fmAddScaled(in, mesh.normals[f], -0.005)) == -1);
-            CU_ASSERT(fmEdgeFaceSafeEdge(&mesh, f, fmAddScaled(in, mesh.normals[f], -0.02)) == k);
+            CU_ASSERT(fmEdgeFaceSafeEdge(&mesh, f, fmAddScaled(in, mesh.faces[f].normal, -0.005)) == -1);
+            CU_ASSERT(fmEdgeFaceSafeEdge(&mesh, f, fmAddScaled(in, mesh.faces[f].normal, -0.02)) == k);
         }
     }
     CU_ASSERT(safe == 2 * 12 * 8); /* twelve edges of eight pieces, seen from both sides */

@@ -109,7 +109,7 @@ static int Wrong(const fmFaceView *view, const int32_t *faces, int count, double
         if (meets != 0)
             wrong += (meets > 0) != (at >= 0);
         if (meets > 0 && at >= 0) {
-            fmVec3 normal = view->mesh->normals[faces[i]];
+            fmVec3 normal = view->mesh->faces[faces[i]].normal;
             double facing = fmDot(view->n, view->turned ? fmRotate(&view->pose.r, normal) : normal);
             wrong += fabs(hits->height[at] - height) > UNSURE || hits->up[at] != (facing > 0);
         }

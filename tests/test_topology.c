@@ -289,7 +289,7 @@ static void solids_sharing_an_edge_stay_apart(void)
             const int32_t *face = mesh.edges[e].face;
             CU_ASSERT(face[0] >= 0 && face[1] >= 0);
             CU_ASSERT((mesh.faceTriangle[face[0]] < 12) == (mesh.faceTriangle[face[1]] < 12));
-            CU_ASSERT(mesh.edgeKind[e] != FM_EDGE_CONCAVE);
+            CU_ASSERT(mesh.edges[e].kind != FM_EDGE_CONCAVE);
         }
         fmMeshFree(&mesh);
         TestMeshFree(&source);

@@ -276,7 +276,7 @@ static fmPose RandomPose(uint64_t *random, PoseKind kind, const fmMesh *a, const
     double near = kNear[RandomIndex(random, 3)] * TestRandom(random, -1, 1) * b->size;
     if (kind == TOUCHING) {
         int32_t face = RandomIndex(random, b->faceCount);
-        fmVec3 target = fmAddScaled(RandomFacePoint(random, b, face), b->normals[face], near);
+        fmVec3 target = fmAddScaled(RandomFacePoint(random, b, face), b->faces[face].normal, near);
         fmVec3 corner = a->points[RandomIndex(random, a->pointCount)];
         pose.t = fmSub(target, fmRotate(&pose.r, corner));
     } else if (kind == ALIGNED) {

@@ -28,15 +28,15 @@ static void CheckTurned(const char *name, const fmTurned *turned, const fmMesh *
     FM_CHECK_ROW(name, t->report.volume == -mesh->report.volume);
     for (int32_t f = 0; f < mesh->faceCount; ++f) {
         fmVec3 a = fmFacePoint(t, f, 0), b = fmFacePoint(t, f, 1), c = fmFacePoint(t, f, 2);
-        FM_CHECK_ROW(name, fmDot(t->normals[f], fmCross(fmSub(b, a), fmSub(c, a))) > 0);
-        FM_CHECK_ROW(name, fmDot(t->normals[f], mesh->normals[f]) < 0);
+        FM_CHECK_ROW(name, fmDot(t->faces[f].normal, fmCross(fmSub(b, a), fmSub(c, a))) > 0);
+        FM_CHECK_ROW(name, fmDot(t->faces[f].normal, mesh->faces[f].normal) < 0);
         FM_CHECK_ROW(name, fmDot(fmFacetOf(t, f).normal, fmFacetOf(mesh, f).normal) < 0);
     }
     for (int32_t e = 0; e < mesh->edgeCount; ++e) {
-        bool ridge = mesh->edgeKind[e] == FM_EDGE_CONVEX,
-             valley = mesh->edgeKind[e] == FM_EDGE_CONCAVE;
-        FM_CHECK_ROW(name, (t->edgeKind[e] == FM_EDGE_CONCAVE) == ridge);
-        FM_CHECK_ROW(name, (t->edgeKind[e] == FM_EDGE_CONVEX) == valley);
+        bool ridge = mesh->edges[e].kind == FM_EDGE_CONVEX,
+             valley = mesh->edges[e].kind == FM_EDGE_CONCAVE;
+        FM_CHECK_ROW(name, (t->edges[e].kind == FM_EDGE_CONCAVE) == ridge);
+        FM_CHECK_ROW(name, (t->edges[e].kind == FM_EDGE_CONVEX) == valley);
     }
 }
 

@@ -20,7 +20,7 @@ static void edgeAgainstFaces(fmVec3 p, fmVec3 q, const fmMesh *mesh, const fmPat
     for (int32_t patch = 0; patch < patches->patchCount; ++patch) {
         for (int32_t i = patches->first[patch]; i < patches->first[patch + 1]; ++i) {
             int32_t face = patches->faces[i];
-            fmVec3 n = mesh->normals[face], on = fmFacePoint(mesh, face, 0);
+            fmVec3 n = mesh->faces[face].normal, on = fmFacePoint(mesh, face, 0);
             double dp = fmDot(n, fmSub(p, on)), dq = fmDot(n, fmSub(q, on));
             ++loop->tests;
             if (fmPatchSkips(patches, patch, fmin(dp, dq), fmax(dp, dq), 0)) {
@@ -36,7 +36,7 @@ static void edgesAgainstFaces(const fmMesh *a, const fmMesh *b, const fmPatches 
                               const fmPose *aInB, Loop *loop)
 {
     for (int32_t e = 0; e < a->edgeCount; ++e) {
-        if (a->edgeKind[e] != FM_EDGE_CONVEX)
+        if (a->edges[e].kind != FM_EDGE_CONVEX)
             continue;
         edgeAgainstFaces(fmTransform(aInB, a->points[a->edges[e].point[0]]),
                          fmTransform(aInB, a->points[a->edges[e].point[1]]), b, patches, loop);
