@@ -29,7 +29,7 @@ INLINE void PointNodeGroup(const fmNode8 *node, const fmPointQuery *point, int g
 
 static void PointNode(const fmNode8 *node, const fmPointQuery *point, float distanceSq[FM_LANES])
 {
-    for (int g = 0; g < node->count; g += FM_WIDTH)
+    for (int g = 0; HasGroup(g, node->count); g += FM_WIDTH)
         PointNodeGroup(node, point, g, distanceSq + g);
 }
 
@@ -79,6 +79,6 @@ static void PointLeaf(const fmLeaf8 *leaf, const fmPointQuery *point, fmLeafFeet
 {
     memset(feet->side, 0, sizeof feet->side);
     memset(feet->corner, 0, sizeof feet->corner);
-    for (int g = 0; g < leaf->count; g += FM_WIDTH)
+    for (int g = 0; HasGroup(g, leaf->count); g += FM_WIDTH)
         PointLeafGroup(leaf, point, g, feet);
 }

@@ -62,6 +62,22 @@ INLINE void LoadRows(const float rows[3][FM_LANES], int g, W out[3])
         out[k] = LOAD(&rows[k][g]);
 }
 
+/* Does the group from lane g on hold some of the first `count` lanes? That it is the only one where it is as wide as
+ * all of them the compiler should know. */
+INLINE bool HasGroup(int g, int count)
+{
+    return g < FM_LANES && g < count;
+}
+
+/* A mask of the lanes of a group that are in a set. */
+INLINE M InLanes(unsigned set, int g)
+{
+    static const int32_t bit[FM_LANES] = {1, 2, 4, 8, 16, 32, 64, 128};
+    M lanes;
+    memcpy(&lanes, &bit[g], sizeof lanes);
+    return (lanes & (int32_t)set) != 0;
+}
+
 /* What tells a box from the lanes of a node. */
 typedef struct BoxesApart {
     float farSq[FM_LANES]; /* squared distance of the centres, for the lanes that are in */
@@ -155,7 +171,7 @@ INLINE unsigned BoxNodeGroup(const fmNode8 *node, const fmBoxQuery *box, int g, 
 INLINE unsigned BoxNodeApart(const fmNode8 *node, const fmBoxQuery *box, bool normals, BoxesApart *apart)
 {
     unsigned in = 0;
-    for (int g = 0; g < node->count; g += FM_WIDTH)
+    for (int g = 0; HasGroup(g, node->count); g += FM_WIDTH)
         in |= BoxNodeGroup(node, box, g, normals, apart) << g;
     return in & ((1u << node->count) - 1);
 }
@@ -218,7 +234,7 @@ static unsigned BoxLeaf(const fmLeaf8 *leaf, const fmBoxQuery *box)
     unsigned in = 0, all = (1u << leaf->count) - 1;
     if (!(reach < FM_LEAF_MAX_REACH))
         return all;
-    for (int g = 0; g < leaf->count; g += FM_WIDTH)
+    for (int g = 0; HasGroup(g, leaf->count); g += FM_WIDTH)
         in |= BoxLeafGroup(leaf, box, g) << g;
     return in & all;
 }
@@ -397,14 +413,20 @@ INLINE M EdgesReject(const OneLeaf *one, int t, const ManyLanes *many, const Lea
     return out;
 }
 
-INLINE void LeafLeafBody(const fmLeaf8 *one, const fmLeaf8 *many, const fmLeafPose *pose,
-                         const LeafLimits *limits, bool inflated, uint8_t hits[FM_LANES])
+/* Pairs of faces of two leaves: a bit for each, one's face in the upper three bits of its number. */
+#define PAIR_BIT(t, lane) (FM_LANES * (t) + (lane))
+#define FACE_PAIRS ((uint64_t)0xff) /* of one face */
+_Static_assert(FM_LANES == 8, "64 pairs");
+
+INLINE uint64_t LeafLeafBody(const fmLeaf8 *one, const fmLeaf8 *many, const fmLeafPose *pose,
+                             const LeafLimits *limits, bool inflated)
 {
     OneLeaf carried;
     bool finished = false;
-    for (int g = 0; g < one->count; g += FM_WIDTH)
+    uint64_t hits = 0;
+    for (int g = 0; HasGroup(g, one->count); g += FM_WIDTH)
         CarryGroup(one, pose, g, &carried);
-    for (int g = 0; g < many->count; g += FM_WIDTH) {
+    for (int g = 0; HasGroup(g, many->count); g += FM_WIDTH) {
         ManyLanes lanes;
         LoadMany(many, limits, g, &lanes);
         unsigned out[FM_LANES], left = 0;
@@ -414,7 +436,7 @@ INLINE void LeafLeafBody(const fmLeaf8 *one, const fmLeaf8 *many, const fmLeafPo
         }
         if (left == 0)
             continue;
-        for (int h = 0; h < one->count && !finished; h += FM_WIDTH)
+        for (int h = 0; HasGroup(h, one->count) && !finished; h += FM_WIDTH)
             FinishGroup(&carried, h, inflated);
         finished = true;
         FinishMany(&lanes, inflated);
@@ -424,33 +446,26 @@ INLINE void LeafLeafBody(const fmLeaf8 *one, const fmLeaf8 *many, const fmLeafPo
             out[t] |= BITS(planes);
             if (out[t] != GROUP_BITS)
                 out[t] |= BITS(EdgesReject(&carried, t, &lanes, limits, inflated));
-            hits[t] |= (uint8_t)((~out[t] & GROUP_BITS) << g);
+            hits |= (uint64_t)(~out[t] & GROUP_BITS) << PAIR_BIT(t, g);
         }
     }
+    return hits;
 }
 
-static void LeafLeaf(const fmLeaf8 *one, const fmLeaf8 *many, const fmLeafPose *pose,
-                     uint8_t hits[FM_LANES])
+static uint64_t LeafLeaf(const fmLeaf8 *one, const fmLeaf8 *many, const fmLeafPose *pose)
 {
-    uint8_t all = (uint8_t)((1u << many->count) - 1);
+    uint64_t all = ((1u << many->count) - 1) * (UINT64_MAX / FACE_PAIRS) & UINT64_MAX >> (64 - PAIR_BIT(one->count, 0));
     float a = one->radius, b = many->radius, reach = a + b + pose->margin,
           slack = FM_LEAF_SLACK * reach;
-    if (!(reach < FM_LEAF_MAX_REACH)) {
-        memset(hits, all, FM_LANES);
-        return;
-    }
+    if (!(reach < FM_LEAF_MAX_REACH))
+        return all;
     LeafLimits limits = {.margin = pose->margin,
                          .box = FM_CORNER_SLACK * reach + pose->margin + FLT_MIN,
                          .one = slack * a * a + FLT_MIN,
                          .many = slack * b * b + FLT_MIN,
                          .edge = slack * a * b + FLT_MIN};
-    memset(hits, 0, FM_LANES);
-    if (pose->margin > 0)
-        LeafLeafBody(one, many, pose, &limits, true, hits);
-    else
-        LeafLeafBody(one, many, pose, &limits, false, hits);
-    for (int t = 0; t < FM_LANES; ++t)
-        hits[t] &= all;
+    return all & (pose->margin > 0 ? LeafLeafBody(one, many, pose, &limits, true)
+                                   : LeafLeafBody(one, many, pose, &limits, false));
 }
 
 /* How far a leaf reaches along n, and the corner and lane that do. Lanes that are not in use repeat others. */
@@ -554,7 +569,7 @@ static unsigned SegmentNode(const fmNode8 *node, const fmSegmentQuery *segment,
                             float near[FM_LANES])
 {
     unsigned in = 0;
-    for (int g = 0; g < node->count; g += FM_WIDTH)
+    for (int g = 0; HasGroup(g, node->count); g += FM_WIDTH)
         in |= SegmentNodeGroup(node, segment, g, near + g) << g;
     return in & ((1u << node->count) - 1);
 }
@@ -591,7 +606,7 @@ static unsigned SegmentLeaf(const fmLeaf8 *leaf, const fmSegmentQuery *segment)
     unsigned in = 0, all = (1u << leaf->count) - 1;
     if (!(leaf->radius + segment->length < FM_LEAF_MAX_REACH))
         return all;
-    for (int g = 0; g < leaf->count; g += FM_WIDTH)
+    for (int g = 0; HasGroup(g, leaf->count); g += FM_WIDTH)
         in |= SegmentLeafGroup(leaf, segment, g) << g;
     return in & all;
 }
@@ -616,7 +631,7 @@ INLINE unsigned PlaneNodeGroup(const fmNode8 *node, const fmPlaneQuery *plane, i
 static unsigned PlaneNode(const fmNode8 *node, const fmPlaneQuery *plane)
 {
     unsigned in = 0;
-    for (int g = 0; g < node->count; g += FM_WIDTH)
+    for (int g = 0; HasGroup(g, node->count); g += FM_WIDTH)
         in |= PlaneNodeGroup(node, plane, g) << g;
     return in & ((1u << node->count) - 1);
 }
@@ -638,7 +653,7 @@ INLINE unsigned PlaneLeafGroup(const fmLeaf8 *leaf, const fmPlaneQuery *plane, i
 static unsigned PlaneLeaf(const fmLeaf8 *leaf, const fmPlaneQuery *plane, float reach[FM_LANES])
 {
     unsigned in = 0;
-    for (int g = 0; g < leaf->count; g += FM_WIDTH)
+    for (int g = 0; HasGroup(g, leaf->count); g += FM_WIDTH)
         in |= PlaneLeafGroup(leaf, plane, g, reach + g) << g;
     return in & ((1u << leaf->count) - 1);
 }

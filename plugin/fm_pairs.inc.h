@@ -67,11 +67,11 @@ INLINE void LookInto(const fmPairQuery *query, const fmBoxPair *pair, int side, 
 /* The least distance of the lanes of a node that are not in a set of them. */
 INLINE double LeastApart(const Opened *opened, unsigned in)
 {
-    float least = FLT_MAX;
-    for (int lane = 0; lane < opened->node->count; ++lane)
-        if (!(in >> lane & 1))
-            least = fmMin1(opened->lanes.apart[lane], least);
-    return least * SURELY;
+    unsigned others = ~in & ((1u << opened->node->count) - 1);
+    W nearest = Splat(-FLT_MAX);
+    for (int g = 0; HasGroup(g, opened->node->count); g += FM_WIDTH)
+        nearest = MAX(SELECT(InLanes(others, g), -LOAD(&opened->lanes.apart[g]), nearest), nearest);
+    return -GREATEST(nearest) * SURELY;
 }
 
 /* Puts lanes of a node that was opened on the stack, the one with the nearest centre on top. A query that ends at the
@@ -137,16 +137,13 @@ INLINE void CarryLeaf(const fmPairQuery *query, const int32_t leaf[2], int one, 
 /* Hands over the pairs of faces that may touch; *any tells whether there are. Returns what the sink says. */
 INLINE bool GivePairs(const fmPairQuery *query, const MetLeaves *met, bool *any)
 {
-    uint8_t hits[FM_LANES];
-    LeafLeaf(met->from, met->to, &met->pose, hits);
     int32_t pairs[FM_LANES * FM_LANES][2];
     int count = 0;
-    for (int i = 0; i < met->from->count; ++i)
-        for (unsigned in = hits[i]; in != 0; in &= in - 1) {
-            pairs[count][met->one] = met->from->firstFace + i;
-            pairs[count][1 - met->one] = met->to->firstFace + __builtin_ctz(in);
-            ++count;
-        }
+    for (uint64_t hits = LeafLeaf(met->from, met->to, &met->pose); hits != 0; hits &= hits - 1) {
+        int bit = __builtin_ctzll(hits);
+        pairs[count][met->one] = met->from->firstFace + bit / FM_LANES;
+        pairs[count++][1 - met->one] = met->to->firstFace + bit % FM_LANES;
+    }
     *any = count > 0;
     return count == 0 || query->sink(query->context, pairs, count);
 }
@@ -420,23 +417,28 @@ static void BeginWalk(const fmPairQuery *query, fmBoxPair *stack, uint64_t *boxT
 /* How many things are asked of memory before their turn comes. */
 #define AHEAD 2
 
+/* So many at a time are looked at before any is listed: how many there are to list cannot be foreseen, once for all
+ * of them. */
+#define WORD 64
+
 /* Lists the openings that have expired, whose planes are asked for; returns how many. */
 INLINE int Expired(const fmWalk *walk, uint16_t *list)
 {
     /* floats, and more than the sum is off by in floats */
     W path = Splat((float)(walk->path * (1 + 0x1p-21))), turn = Splat((float)(walk->turn * (1 + 0x1p-21)));
-    const fmExpiries *expiries = walk->expiries.items;
     int count = 0;
-    for (int32_t first = 0; first < walk->openingCount; first += FM_LANES, ++expiries) {
-        unsigned out = 0;
-        for (int g = 0; g < FM_LANES; g += FM_WIDTH)
-            out |= BITS((M)(path + LOAD(&expiries->reach[g]) * turn > LOAD(&expiries->until[g]))) << g;
+    for (int32_t first = 0; first < walk->openingCount; first += WORD) {
+        const fmExpiries *expiries = (const fmExpiries *)walk->expiries.items + first / FM_LANES;
+        uint64_t out = 0;
+        for (int i = 0; i < WORD && first + i < walk->openingCount; i += FM_LANES, ++expiries)
+            for (int g = 0; g < FM_LANES; g += FM_WIDTH)
+                out |= (uint64_t)BITS((M)(path + LOAD(&expiries->reach[g]) * turn > LOAD(&expiries->until[g])))
+                       << (i + g);
         for (; out != 0; out &= out - 1) {
-            int32_t i = first + __builtin_ctz(out);
+            int32_t i = first + __builtin_ctzll(out), planes = *fmPlanesIndex(walk, i);
             list[count++] = (uint16_t)i;
-            if (expiries->planes[i % FM_LANES] >= 0)
-                fmAskFor((fmLanePlanes *)walk->lanePlanes.items + expiries->planes[i % FM_LANES],
-                         sizeof(fmLanePlanes));
+            planes = planes < 0 ? 0 : planes; /* whether there are any no branch could foresee */
+            fmAskFor((const fmLanePlanes *)walk->lanePlanes.items + planes, sizeof(fmLanePlanes));
         }
     }
     return count;
@@ -497,18 +499,18 @@ INLINE void KeepPlanes(const fmPairQuery *query, const fmOpening *opening, const
         for (int k = 0; k < 3; ++k)
             planes->half[i][k] = box.half[i] * box.axis[i][k];
     OtherBox now = CarryOther(query, planes);
-    memcpy(planes->normal, opened->lanes.normal, sizeof planes->normal);
-    for (int g = 0; g < opened->node->count; g += FM_WIDTH) { /* of the rest nothing was told */
+    unsigned out = ~(unsigned)opening->in & ((1u << opened->node->count) - 1); /* of the rest nothing was told */
+    for (int g = 0; g < FM_LANES; g += FM_WIDTH) {
+        M keeps = InLanes(out, g);
         W n[3];
-        LoadRows(planes->normal, g, n);
+        LoadRows(opened->lanes.normal, g, n);
+        for (int k = 0; k < 3; ++k) {
+            n[k] = SELECT(keeps, n[k], Splat(0));
+            STORE(&planes->normal[k][g], n[k]);
+        }
         W offset = LOAD(&opened->lanes.apart[g]) * (float)SURELY + ReachOfOther(&now, n);
-        STORE(&planes->offset[g], offset - (ABS(offset) + now.lengths) * (float)PLANE_SLACK);
-    }
-    for (unsigned in = (opening->in | ~0u << opened->node->count) & 0xff; in != 0; in &= in - 1) {
-        int lane = __builtin_ctz(in);
-        for (int k = 0; k < 3; ++k)
-            planes->normal[k][lane] = 0;
-        planes->offset[lane] = FLT_MAX;
+        offset = offset - (ABS(offset) + now.lengths) * (float)PLANE_SLACK;
+        STORE(&planes->offset[g], SELECT(keeps, offset, Splat(FLT_MAX)));
     }
 }
 
@@ -522,12 +524,12 @@ INLINE int LookAtPlanes(const fmPairQuery *query, uint16_t *expired, int count)
     for (int k = 0; k < count; ++k) {
         int32_t i = expired[k], index = *fmPlanesIndex(walk, i);
         float apart = index < 0 ? 0 : PlanesApart(query, &planes[index]);
-        if (apart > 0) {
-            *fmUntil(walk, i) = fmWalkUntil(walk, *fmReach(walk, i), apart * SURELY);
-        } else {
-            expired[left++] = (uint16_t)i;
-            __builtin_prefetch(fmOpeningOf(walk, i));
-        }
+        /* both, as no branch could foresee which */
+        float until = fmWalkUntil(walk, *fmReach(walk, i), apart * SURELY);
+        *fmUntil(walk, i) = apart > 0 ? until : *fmUntil(walk, i);
+        expired[left] = (uint16_t)i;
+        left += !(apart > 0);
+        __builtin_prefetch(fmOpeningOf(walk, i));
     }
     return left;
 }
@@ -572,24 +574,25 @@ INLINE int Unparted(const fmPairQuery *query, uint16_t *list)
     int count = 0;
     for (int i = 0; i < 3; ++i)
         at[i] = Splat((float)shift[i]);
-    const fmNearLeaves *near = walk->leaves.items;
-    for (int32_t first = 0; first < walk->leafCount; first += FM_LANES, ++near) {
-        unsigned parted = 0;
-        for (int g = 0; g < FM_LANES; g += FM_WIDTH) {
-            W n[3], before[3], c[3], p[3], t[3];
-            LoadRows(near->normal, g, n);
-            LoadRows(near->before, g, before);
-            LoadRows(near->place, g, c);
-            for (int i = 0; i < 3; ++i) {
-                p[i] = columns[0][i] * c[0] + columns[1][i] * c[1] + columns[2][i] * c[2] + at[i];
-                t[i] = DotOne(columns[i], n) - before[i];
+    for (int32_t first = 0; first < walk->leafCount; first += WORD) {
+        const fmNearLeaves *near = fmNearLeavesOf(walk, first);
+        uint64_t out = 0;
+        for (int k = 0; k < WORD && first + k < walk->leafCount; k += FM_LANES, ++near)
+            for (int g = 0; g < FM_LANES; g += FM_WIDTH) {
+                W n[3], before[3], c[3], p[3], t[3];
+                LoadRows(near->normal, g, n);
+                LoadRows(near->before, g, before);
+                LoadRows(near->place, g, c);
+                for (int i = 0; i < 3; ++i) {
+                    p[i] = columns[0][i] * c[0] + columns[1][i] * c[1] + columns[2][i] * c[2] + at[i];
+                    t[i] = DotOne(columns[i], n) - before[i];
+                }
+                W turned = SQRT(Dot(t, t)) + TURN_SLACK;
+                W apart = LOAD(&near->offset[g]) - Dot(n, p) - turned * LOAD(&near->radius[g]);
+                out |= (uint64_t)(~BITS((M)(apart > slack)) & GROUP_BITS) << (k + g);
             }
-            W turned = SQRT(Dot(t, t)) + TURN_SLACK;
-            W apart = LOAD(&near->offset[g]) - Dot(n, p) - turned * LOAD(&near->radius[g]);
-            parted |= BITS((M)(apart > slack)) << g;
-        }
-        for (unsigned out = ~parted & 0xff; out != 0; out &= out - 1)
-            list[count++] = (uint16_t)(first + __builtin_ctz(out));
+        for (; out != 0; out &= out - 1)
+            list[count++] = (uint16_t)(first + __builtin_ctzll(out));
     }
     return count;
 }
