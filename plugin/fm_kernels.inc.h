@@ -62,11 +62,11 @@ INLINE void LoadRows(const float rows[3][FM_LANES], int g, W out[3])
         out[k] = LOAD(&rows[k][g]);
 }
 
-/* Does the group from lane g on hold some of the first `count` lanes? That it is the only one where it is as wide as
- * all of them the compiler should know. */
+/* Does the group from lane g on hold some of the first `count` lanes, at least one? The first does; that it is the
+ * only one where it is as wide as all of them the compiler should know. */
 INLINE bool HasGroup(int g, int count)
 {
-    return g < FM_LANES && g < count;
+    return g == 0 || (g < FM_LANES && g < count);
 }
 
 /* A mask of the lanes of a group that are in a set. */

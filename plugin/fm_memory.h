@@ -18,6 +18,8 @@ static inline __attribute__((always_inline)) void fmAskFor(const void *block, si
 {
     for (size_t k = 0; k < bytes; k += 64)
         __builtin_prefetch((const char *)block + k);
+    if (bytes > 0) /* it need not begin with a line of the cache */
+        __builtin_prefetch((const char *)block + bytes - 1);
 }
 
 /* One array of a struct that owns several: where in the struct its pointer stands, how large it is by the
