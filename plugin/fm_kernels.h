@@ -145,19 +145,28 @@ extern const fmKernels fmKernelsSse;
 extern const fmKernels fmKernelsAvx2;
 #endif
 
+/* Nodes and leaves that will be needed soon. */
+static inline __attribute__((always_inline)) void fmPrefetchNode(const fmTree *tree, int32_t node)
+{
+#pragma GCC unroll 16
+    for (size_t i = 0; i < sizeof(fmNode8); i += 64)
+        __builtin_prefetch((const char *)&tree->nodes[node] + i);
+}
+
+static inline __attribute__((always_inline)) void fmPrefetchLeaf(const fmTree *tree, int32_t leaf)
+{
+#pragma GCC unroll 16
+    for (size_t i = 0; i < sizeof(fmLeaf8); i += 64)
+        __builtin_prefetch((const char *)&tree->leaves[leaf] + i);
+}
+
 /* By the time a child comes off a query's stack it should be in the cache. */
 static inline __attribute__((always_inline)) void fmPrefetchChild(const fmTree *tree, int32_t child)
 {
-    const char *block =
-        child >= 0 ? (const char *)&tree->nodes[child] : (const char *)&tree->leaves[~child];
-    _Static_assert(sizeof(fmLeaf8) <= sizeof(fmNode8), "what both have is asked for without a loop");
-#pragma GCC unroll 16
-    for (size_t i = 0; i < sizeof(fmLeaf8); i += 64)
-        __builtin_prefetch(block + i);
     if (child >= 0)
-#pragma GCC unroll 16
-        for (size_t i = (sizeof(fmLeaf8) + 63) / 64 * 64; i < sizeof(fmNode8); i += 64)
-            __builtin_prefetch(block + i);
+        fmPrefetchNode(tree, child);
+    else
+        fmPrefetchLeaf(tree, ~child);
 }
 
 /* The table in use. */

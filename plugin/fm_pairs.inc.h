@@ -242,7 +242,7 @@ INLINE void AskForBoxes(const fmPairQuery *query, const int32_t box[2])
 {
     for (int s = 0; s < 2; ++s)
         if (box[s] != FM_ROOT_BOX)
-            fmPrefetchChild(query->sides[s].tree, box[s] / FM_LANES);
+            fmPrefetchNode(query->sides[s].tree, box[s] / FM_LANES);
 }
 
 /* A length that is known to a few 2^-24 of itself, and what it is at most. */
@@ -417,6 +417,12 @@ static void BeginWalk(const fmPairQuery *query, fmBoxPair *stack, uint64_t *boxT
 /* How many things are asked of memory before their turn comes. */
 #define AHEAD 2
 
+/* The one after number k of `count` that is asked for now; at the end itself, for want of another. */
+INLINE int Soon(int k, int count)
+{
+    return k + AHEAD < count ? k + AHEAD : k;
+}
+
 /* So many at a time are looked at before any is listed: how many there are to list cannot be foreseen, once for all
  * of them. */
 #define WORD 64
@@ -542,8 +548,7 @@ static void RefreshWalk(const fmPairQuery *query, const uint16_t *expired, int c
     for (int k = 0; k < count && !walk->full; ++k) {
         int32_t i = expired[k];
         fmOpening *opening = fmOpeningOf(walk, i);
-        if (k + AHEAD < count)
-            AskForBoxes(query, fmOpeningOf(walk, expired[k + AHEAD])->box);
+        AskForBoxes(query, fmOpeningOf(walk, expired[Soon(k, count)])->box);
         fmBoxPair pair = BoxesOf(query, opening->box);
         int side = opening->opened;
         Opened opened;
@@ -603,8 +608,9 @@ static void MeetUnparted(const fmPairQuery *query)
     uint16_t unparted[FM_WALK_LEAVES];
     int count = Unparted(query, unparted);
     for (int k = 0; k < count; ++k) {
-        for (int s = 0; s < 2 && k + AHEAD < count; ++s)
-            fmPrefetchChild(query->sides[s].tree, ~LeavesOf(query->walk, unparted[k + AHEAD]).leaf[s]);
+        LeafPair soon = LeavesOf(query->walk, unparted[Soon(k, count)]);
+        for (int s = 0; s < 2; ++s)
+            fmPrefetchLeaf(query->sides[s].tree, soon.leaf[s]);
         if (!MeetAgain(query, unparted[k]))
             return;
     }
