@@ -173,7 +173,8 @@ static void Reset(fmContour *c)
  * rounding tore one. */
 static bool TraceAll(fmContour *c, fmPairSource *source, const void *sourceContext)
 {
-    Seeker seeker = {.contour = c, .worst = FM_TRACE_APART};
+    Seeker seeker; /* the waiting ones are filled as they come */
+    seeker.contour = c, seeker.worst = FM_TRACE_APART, seeker.waitingCount = 0;
     source(sourceContext, &c->aInB, &c->passed, SeekLoops, &seeker);
     if (seeker.worst <= FM_TRACE_CLOSED)
         TraceWaiting(&seeker); /* those that are left */
@@ -240,14 +241,13 @@ static bool OrderCollected(fmContour *c)
 static int32_t LoopStart(const fmEvent *events, fmRange loop, uint64_t *key)
 {
     int32_t start = loop.first;
-    *key = UINT64_MAX;
+    uint64_t least = UINT64_MAX;
     for (int32_t i = loop.first; i < loop.first + loop.count; ++i) {
         uint64_t k = EventKey(events[i].edgeOfB, events[i].edge, events[i].face);
-        if (k < *key) {
-            *key = k;
-            start = i;
-        }
+        start = k < least ? i : start;
+        least = k < least ? k : least;
     }
+    *key = least;
     return start;
 }
 

@@ -71,13 +71,16 @@ static inline void PrepareNormal(fmCrossFace *cf)
 static inline void PrepareFace(fmCrossFace *cf, const fmMesh *mesh, int32_t index, const fmVec3 corners[3])
 {
     const fmFace *face = &mesh->faces[index];
-    *cf = (fmCrossFace){.face = face, .index = index};
     const int32_t *point = face->point;
+    cf->face = face;
+    cf->index = index;
     int first = (point[0] > point[1]) + (point[0] > point[2]);
     int second = (point[1] > point[0]) + (point[1] > point[2]);
     cf->order = OrderOf(second != after[first], 0, first);
     for (int k = 0; k < 3; ++k)
         SetCorner(cf, cf->order.corner[k], point[k], corners[k]);
+    for (int axis = 0; axis < 3; ++axis)
+        cf->pos[axis][3] = 0;
     PrepareNormal(cf);
 }
 
@@ -188,16 +191,18 @@ static int AllCrossings(const fmCrossFace *pa, const fmCrossFace *pb, fmCrossing
         for (int j = 0; j < 3; ++j)
             byB[j] |= Has(byA[i], j) << i;
     }
-    int count = 0;
+    unsigned crossing = 0; /* edges in the orders of the faces, b's behind a's */
     for (int k = 0; k < 3; ++k) {
-        int i = pa->order.corner[before[k]];
-        if (Has(straddlesB, i) && GoesThrough(byA[i], pb->order.ascending))
-            MakeCrossing(pa, i, pb, false, &out[count++]);
+        int i = pa->order.corner[before[k]], j = pb->order.corner[before[k]];
+        crossing |= (Has(straddlesB, i) & GoesThrough(byA[i], pb->order.ascending)) << k;
+        crossing |= (Has(straddlesA, j) & GoesThrough(byB[j], pa->order.ascending)) << (3 + k);
     }
-    for (int k = 0; k < 3; ++k) {
-        int j = pb->order.corner[before[k]];
-        if (Has(straddlesA, j) && GoesThrough(byB[j], pa->order.ascending))
-            MakeCrossing(pb, j, pa, true, &out[count++]);
+    const fmCrossFace *const of[2] = {pa, pb};
+    int count = 0;
+    for (; crossing != 0; crossing &= crossing - 1) {
+        int k = __builtin_ctz(crossing);
+        bool ofB = k >= 3;
+        MakeCrossing(of[ofB], of[ofB]->order.corner[before[k - 3 * ofB]], of[!ofB], ofB, &out[count++]);
     }
     return count;
 }

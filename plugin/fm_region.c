@@ -97,20 +97,18 @@ static void JoinAlongEdge(fmContour *c, fmKey *keys, int32_t count)
             fmJoinEvents(events, keys[i].item, keys[i + 1].item);
 }
 
-/* Marks the edges with events and those with several; returns how many events the latter have. */
-static int32_t MarkEdges(fmContour *c)
+/* Marks the edges with events and those with several; are there such? */
+static bool MarkEdges(fmContour *c)
 {
     const fmEvent *events = c->events.items;
-    int32_t repeats = 0, several = 0;
+    bool several = false;
     for (int32_t i = 0; i < c->eventCount; ++i) {
         if (!fmBitsPut(&c->edgeBits[events[i].edgeOfB], events[i].edge, true)) {
             fmBitsAdd(&c->twiceBits[events[i].edgeOfB], events[i].edge);
-            ++repeats;
+            several = true;
         }
         __builtin_prefetch(&c->mesh[events[i].edgeOfB]->pointFirstEdge[events[i].inner]);
     }
-    for (int32_t i = 0; i < c->eventCount && repeats > 0; ++i)
-        several += fmBitsHas(&c->twiceBits[events[i].edgeOfB], events[i].edge);
     return several;
 }
 
@@ -118,20 +116,21 @@ static int32_t MarkEdges(fmContour *c)
 static bool SeedInside(fmContour *c)
 {
     fmEvent *events = c->events.items;
-    size_t several = (size_t)MarkEdges(c);
-    if (!fmArrayReserve(&c->order, 2 * several * sizeof(fmKey)) ||
+    size_t most = (size_t)c->eventCount; /* on edges with several */
+    if (!fmArrayReserve(&c->order, 2 * most * sizeof(fmKey)) ||
         !fmArrayReserve(&c->inside, (size_t)InsideLimit(c) * sizeof(fmInsidePoint)))
         return false;
+    bool several = MarkEdges(c);
     fmKey *keys = c->order.items;
     int32_t count = 0;
     for (int32_t i = 0; i < c->eventCount; ++i) {
         int side = events[i].edgeOfB;
-        if (several > 0 && fmBitsHas(&c->twiceBits[side], events[i].edge))
+        if (several && fmBitsHas(&c->twiceBits[side], events[i].edge))
             keys[count++] = (fmKey){(uint64_t)side << 63 | (uint32_t)events[i].edge, i};
         else
             AddInside(c, side, events[i].inner, fmEventRoot(events, i));
     }
-    fmSortKeys(keys, count, keys + several);
+    fmSortKeys(keys, count, keys + most);
     for (int32_t first = 0, end; first < count; first = end) {
         for (end = first + 1; end < count && keys[end].key == keys[first].key;)
             ++end;
