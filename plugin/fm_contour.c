@@ -251,81 +251,49 @@ static int32_t LoopStart(const fmEvent *events, fmRange loop, uint64_t *key)
     return start;
 }
 
-/* Brings number `turn` of one loop to its beginning. */
-static bool TurnLoop(fmContour *c, size_t turn)
+static void SwapArrays(fmArray *a, fmArray *b)
 {
-    fmEvent *events = c->events.items;
-    fmCutPair *pairs = c->pairs.items;
-    size_t rest = (size_t)c->pairCount - turn;
-    if (!fmArrayReserve(&c->order, turn * sizeof *events))
-        return false;
-    memcpy(c->order.items, events, turn * sizeof *events);
-    memmove(events, events + turn, rest * sizeof *events);
-    memcpy(events + rest, c->order.items, turn * sizeof *events);
-    /* of the pairs only the faces differ */
-    int32_t(*faces)[2] = c->order.items;
-    for (size_t i = 0; i < turn; ++i)
-        memcpy(faces[i], pairs[i].face, sizeof faces[i]);
-    for (size_t i = 0; i < rest; ++i)
-        memcpy(pairs[i].face, pairs[i + turn].face, sizeof faces[i]);
-    for (size_t i = 0; i < turn; ++i)
-        memcpy(pairs[rest + i].face, faces[i], sizeof faces[i]);
-    return true;
+    fmArray swap = *a;
+    *a = *b;
+    *b = swap;
 }
 
-/* One loop, as most often: it stays where it is. */
-static bool OrderLoop(fmContour *c)
-{
-    uint64_t key;
-    int32_t count = c->pairCount, turn = LoopStart(c->events.items, (fmRange){0, count}, &key);
-    if (turn > 0 && !TurnLoop(c, (size_t)turn))
-        return false;
-    for (int32_t i = 0; i < count; ++i) {
-        fmCutPair *pair = &FM_ITEMS(fmCutPair, c->pairs)[i];
-        FM_ITEMS(fmEvent, c->events)[i].parent = 0;
-        pair->event[0] = i;
-        pair->event[1] = i + 1 < count ? i + 1 : 0;
-    }
-    return true;
-}
-
-/* Loops by the least key of their events, each from that event on. */
+/* Loops by the least key of their events, each from that event on. They are written where there is room for it,
+ * which then changes places with where they were. */
 static bool OrderLoops(fmContour *c)
 {
-    if (c->loopCount == 1)
-        return OrderLoop(c);
     size_t count = (size_t)c->pairCount, loops = (size_t)c->loopCount;
-    size_t bytes = count * (sizeof(fmCutPair) + sizeof(fmEvent)) + 2 * loops * sizeof(fmKey);
-    if (!fmArrayReserve(&c->order, bytes))
+    if (!fmArrayReserve(&c->order, count * sizeof(fmEvent) + loops * (2 * sizeof(fmKey) + sizeof(int32_t))) ||
+        !fmArrayReserve(&c->pairOrder, count * sizeof(fmCutPair)))
         return false;
     const fmRange *loop = c->loops.items;
-    fmEvent *events = c->order.items;
-    fmKey *keys = (fmKey *)(events + count);
-    fmCutPair *pairs = (fmCutPair *)(keys + 2 * loops); /* last: they need the least alignment */
+    fmEvent *event = c->order.items;
+    fmCutPair *pair = c->pairOrder.items;
+    fmKey *keys = (fmKey *)(event + count);
+    int32_t *starts = (int32_t *)(keys + 2 * loops);
     for (int32_t k = 0; k < c->loopCount; ++k) {
         keys[k].item = k;
-        LoopStart(c->events.items, loop[k], &keys[k].key);
+        starts[k] = LoopStart(c->events.items, loop[k], &keys[k].key);
     }
     fmSortKeys(keys, c->loopCount, keys + loops);
 
-    memcpy(events, c->events.items, count * sizeof *events);
-    memcpy(pairs, c->pairs.items, count * sizeof *pairs);
     int32_t at = 0;
     for (int32_t k = 0; k < c->loopCount; ++k) {
         fmRange from = loop[keys[k].item];
-        uint64_t key;
-        int32_t turn = LoopStart(events, from, &key) - from.first, first = at;
+        int32_t source = starts[keys[k].item], first = at;
         for (int32_t i = 0; i < from.count; ++i, ++at) {
-            int32_t source = from.first + (i + turn < from.count ? i + turn : i + turn - from.count);
-            fmEvent *event = &FM_ITEMS(fmEvent, c->events)[at];
-            fmCutPair *pair = &FM_ITEMS(fmCutPair, c->pairs)[at];
-            *event = events[source];
-            event->parent = first;
-            *pair = pairs[source];
-            pair->event[0] = at;
-            pair->event[1] = i + 1 < from.count ? at + 1 : first;
+            event[at] = FM_ITEMS(fmEvent, c->events)[source];
+            event[at].parent = first;
+            pair[at] = FM_ITEMS(fmCutPair, c->pairs)[source];
+            pair[at].event[0] = at;
+            pair[at].event[1] = at + 1;
+            ++source;
+            source -= source == from.first + from.count ? from.count : 0;
         }
+        pair[at - 1].event[1] = first;
     }
+    SwapArrays(&c->events, &c->order);
+    SwapArrays(&c->pairs, &c->pairOrder);
     return true;
 }
 
