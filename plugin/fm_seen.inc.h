@@ -105,14 +105,18 @@ INLINE void SeeLanes(const fmFaceView *view, const int32_t *faces, fmSeenFaces *
 
 static void SeeFaces(const fmFaceView *view, const int32_t *faces, int count, fmSeenFaces *seen)
 {
+    static const double lanes[FM_SEEN_LANES] = {0, 1, 2, 3};
     for (int first = 0; first < count; first += FM_SEEN_LANES, ++seen) {
         int last = count - first < FM_SEEN_LANES ? count - first - 1 : FM_SEEN_LANES - 1;
         for (int l = 0; l < FM_SEEN_LANES; ++l)
             seen->face[l] = faces[first + (l < last ? l : last)];
         for (int l = 0; l <= last; l += D_LANES)
             SeeLanes(view, &seen->face[l], seen, l);
-        for (int l = last + 1; l < FM_SEEN_LANES; ++l)
-            seen->minX[l] = DBL_MAX;
+        /* how many are left over nobody can foresee */
+        const D zero = {0};
+        for (int l = 0; l < FM_SEEN_LANES; l += D_LANES)
+            D_STORE(&seen->minX[l], D_SELECT(D_LESS(zero + last, D_LOAD(&lanes[l])), zero + DBL_MAX,
+                                             D_LOAD(&seen->minX[l])));
     }
 }
 
