@@ -45,20 +45,6 @@ static bool IsFinitePose(const fmPose *pose)
            fmIsFinite(pose->r.row[2]);
 }
 
-/* The marked lanes sorted by `near`, far ones first, so that the nearest ends on top of the
- * stack. */
-static int FarToNear(unsigned in, const float near[FM_LANES], int lanes[FM_LANES])
-{
-    int count = 0;
-    for (; in != 0; in &= in - 1) {
-        int lane = __builtin_ctz(in), i = count++;
-        for (; i > 0 && near[lanes[i - 1]] < near[lane]; --i)
-            lanes[i] = lanes[i - 1];
-        lanes[i] = lane;
-    }
-    return count;
-}
-
 static fmPairSide MakeSide(const fmTree *tree, const fmPose *toOther)
 {
     fmPairSide side = {.tree = tree, .shift = {toOther->t.x, toOther->t.y, toOther->t.z}};
@@ -124,7 +110,9 @@ bool fmTreePairsAgain(const fmTree *a, const fmTree *b, const fmPose *aInB, fmWa
 {
     if (!IsFinitePose(aInB))
         return true;
-    fmPairQuery query = {.sink = sink, .context = context, .walk = walk};
+    fmPairQuery query; /* not cleared: that would take longer than to fill it */
+    query.sink = sink, query.context = context, query.walk = walk;
+    query.filter[0] = query.filter[1] = NULL, query.passed = NULL;
     PlaceTrees(&query, a, b, aInB, 0);
     fmKernelsCurrent()->walkAgain(&query);
     return !walk->full;
@@ -205,9 +193,9 @@ static bool ClipToRoot(const fmTree *tree, fmVec3 *p, fmVec3 *q)
                 return false;
             continue;
         }
-        double enter = (v > 0 ? -h - s : h - s) / v, leave = (v > 0 ? h - s : -h - s) / v;
-        from = fmLarger(from, enter);
-        to = fmSmaller(to, leave);
+        double far = copysign(h, v);
+        from = fmLarger(from, (-far - s) / v);
+        to = fmSmaller(to, (far - s) / v);
     }
     if (from > to)
         return false;
@@ -249,15 +237,23 @@ static unsigned SegmentLanes(const fmKernels *kernels, const fmNode8 *node, Segm
     return kernels->segmentNode(node, &segment->query, near);
 }
 
-/* Those children, far to near. */
-static int SegmentChildren(const fmKernels *kernels, const fmNode8 *node, Segment *segment,
+/* Those children, far to near, so that the nearest ends on top of the stack. In one loop, as no branch could foresee
+ * how many they are. */
+static int SegmentChildren(const fmKernels *kernels, const fmTree *tree, const fmNode8 *node, Segment *segment,
                            int32_t children[FM_LANES])
 {
-    float near[FM_LANES];
-    int lanes[FM_LANES];
-    int count = FarToNear(SegmentLanes(kernels, node, segment, near), near, lanes);
-    for (int i = 0; i < count; ++i)
-        children[i] = node->child[lanes[i]];
+    float near[FM_LANES], sorted[FM_LANES];
+    int count = 0;
+    for (unsigned in = SegmentLanes(kernels, node, segment, near); in != 0; in &= in - 1) {
+        int lane = __builtin_ctz(in), i = count++;
+        fmPrefetchChild(tree, node->child[lane]);
+        for (; i > 0 && sorted[i - 1] < near[lane]; --i) {
+            sorted[i] = sorted[i - 1];
+            children[i] = children[i - 1];
+        }
+        sorted[i] = near[lane];
+        children[i] = node->child[lane];
+    }
     return count;
 }
 
@@ -281,10 +277,7 @@ static void SearchSegment(const fmTree *tree, int32_t from, Segment *segment, fm
                 return;
             continue;
         }
-        int count = SegmentChildren(kernels, &tree->nodes[child], segment, &stack[top]);
-        for (int i = 0; i < count; ++i)
-            fmPrefetchChild(tree, stack[top + i]);
-        top += count;
+        top += SegmentChildren(kernels, tree, &tree->nodes[child], segment, &stack[top]);
         assert(top <= NODE_STACK);
     }
 }
