@@ -166,16 +166,14 @@ static int CollectContacts(const fmContour *contour, fmContact *found)
 {
     double least = FM_SHALLOWEST * fmin(contour->mesh[0]->size, contour->mesh[1]->size);
     int count = 0, deepCount = 0;
-    for (int32_t r = 0; r < contour->regionCount; ++r)
-        count += fmManifoldBuild(&scratch.manifold, contour, r, found + count);
     bool deep = false; /* of the region at hand: its first contact is its deepest */
-    for (int i = 0; i < count; ++i) {
-        if (i == 0 || found[i].region != found[i - 1].region)
-            deep = found[i].depth > least;
-        if (deep)
-            ++deepCount;
+    for (int32_t r = 0; r < contour->regionCount; ++r) {
+        int added = fmManifoldBuild(&scratch.manifold, contour, r, found + count);
+        deep = added > 0 && found[count].depth > least;
+        deepCount += deep ? added : 0;
+        count += added;
     }
-    if (deepCount == 0)
+    if (deepCount == 0 || deepCount == count)
         return count;
     for (int i = 0, kept = 0, region = -1; i < count; ++i) {
         if (found[i].region != region)
@@ -197,22 +195,14 @@ static uint64_t DepthKey(double depth)
     return ~bits;
 }
 
-/* Sorts contacts deepest first; equal ones keep their order. */
-static void SortByDepth(fmKey *keys, int count, const fmContact *found)
-{
-    for (int i = 0; i < count; ++i)
-        keys[i].key = DepthKey(found[keys[i].item].depth);
-    fmSortKeys(keys, count, keys + count);
-}
-
-/* The deepest of every region, then the second of every region, and so on; within a round the deepest
- * first. What is left is returned deepest first. */
-static int ShareLimit(const fmContact *found, int count, int limit, fmContact *contacts)
+/* Which contacts to take, into scratch.keys: the deepest of every region, then the second of every region, and so
+ * on; within a round the deepest first. Those that are taken come deepest first; equal ones keep their order. */
+static int ShareLimit(const fmContact *found, int count, int limit)
 {
     fmKey *keys = scratch.keys.items;
     for (int i = 0; i < count; ++i)
-        keys[i].item = i;
-    SortByDepth(keys, count, found);
+        keys[i] = (fmKey){DepthKey(found[i].depth), i};
+    fmSortKeys(keys, count, keys + count);
     if (count > limit) {
         /* a stable sort by round keeps the depths in order within each */
         for (int i = 0; i < count; ++i) {
@@ -223,10 +213,10 @@ static int ShareLimit(const fmContact *found, int count, int limit, fmContact *c
         }
         fmSortKeys(keys, count, keys + count);
         count = limit;
-        SortByDepth(keys, count, found);
+        for (int i = 0; i < count; ++i)
+            keys[i].key = DepthKey(found[keys[i].item].depth);
+        fmSortKeys(keys, count, keys + count);
     }
-    for (int i = 0; i < count; ++i)
-        contacts[i] = found[keys[i].item];
     return count;
 }
 
@@ -273,7 +263,8 @@ static int DropReceding(const fmContour *contour, const fmMeshQuery *query, fmCo
         end = RegionEnd(found, first, count);
         if (RegionRecedes(contour, query, &found[first], end - first))
             continue;
-        memmove(&found[kept], &found[first], (size_t)(end - first) * sizeof *found);
+        if (kept < first)
+            memmove(&found[kept], &found[first], (size_t)(end - first) * sizeof *found);
         kept += end - first;
     }
     return kept;
@@ -443,9 +434,11 @@ int fmMeshMesh(const fmSurface *a, const fmSurface *b, const fmPose *aInB, const
     if (count < 0)
         return FirstPairOnly(contour, contacts);
     const fmContact *found = scratch.contacts.items;
-    count = ShareLimit(found, count, query->limit, contacts);
+    count = ShareLimit(found, count, query->limit);
     fmStats.contactsKept += (uint64_t)count;
-    for (int i = 0; i < count; ++i)
+    for (int i = 0; i < count; ++i) {
+        contacts[i] = found[FM_ITEMS(fmKey, scratch.keys)[i].item];
         contacts[i].normal = fmBreakTies(contacts[i].normal, VelocityAt(query, contacts[i].pos));
+    }
     return count;
 }

@@ -78,14 +78,14 @@ static void reportFaces(const fmSide *a, const fmSide *b, const fmPose *aInB)
 static double beyondFace(const fmMesh *mesh, int32_t face, fmVec3 p, int *side)
 {
     double farthest = -DBL_MAX;
+    int at = 0;
     for (int c = 0; c < 3; ++c) {
         fmVec3 a = fmFacePoint(mesh, face, c), along = fmSub(fmFacePoint(mesh, face, (c + 1) % 3), a);
         double beyond = fmDot(fmNormalize(fmCross(along, mesh->faces[face].normal)), fmSub(p, a));
-        if (beyond > farthest) {
-            farthest = beyond;
-            *side = c;
-        }
+        at = beyond > farthest ? c : at;
+        farthest = beyond > farthest ? beyond : farthest;
     }
+    *side = at;
     return farthest;
 }
 
@@ -211,14 +211,9 @@ static bool isReference(const fmSide *first, const fmSide *second)
 
 /* A contact inside a region may lie on a face that was turned down, as the faces between those that
  * intersect were not asked. */
-static int dropRefused(fmSide *a, fmSide *b, fmContact *contacts, int count)
+static bool isRefused(fmSide *s, int32_t face)
 {
-    int kept = 0;
-    for (int i = 0; i < count; ++i)
-        if ((contacts[i].face1 < 0 || fmSideKeepsFace(a, contacts[i].face1)) &&
-            (contacts[i].face2 < 0 || fmSideKeepsFace(b, contacts[i].face2)))
-            contacts[kept++] = contacts[i];
-    return kept;
+    return face >= 0 && !fmSideKeepsFace(s, face);
 }
 
 int fmCollideMeshes(dGeomID mesh, dGeomID other, int flags, dContactGeom *contacts, int skip)
@@ -262,20 +257,18 @@ int fmCollideSides(fmSide *first, fmSide *second, int flags, dContactGeom *conta
     int count = fmMeshMesh(&surfaceA, &surfaceB, &aInB, &query, found);
     fmPairMemoryGive(query.memo);
     fetchTriangles(a, b, found, count);
-    for (int i = 0; i < count; ++i) {
-        fmVec3 pos = found[i].pos, along = found[i].normal;
-        found[i].face1 = faceUnder(a, found[i].face1, fmUntransform(&aInB, pos),
-                                   fmUnrotate(&aInB.r, along));
-        found[i].face2 = faceUnder(b, found[i].face2, pos, along);
-    }
-    count = dropRefused(a, b, found, count);
+    int kept = 0;
     for (int i = 0; i < count; ++i) {
         const fmContact *c = &found[i];
+        int32_t faceA = faceUnder(a, c->face1, fmUntransform(&aInB, c->pos), fmUnrotate(&aInB.r, c->normal));
+        int32_t faceB = faceUnder(b, c->face2, c->pos, c->normal);
+        if (isRefused(a, faceA) || isRefused(b, faceB))
+            continue;
         fmVec3 normal = fmNormalize(fmRotate(&b->pose.r, c->normal));
-        int sideA = fmSideTriangle(a, c->face1), sideB = fmSideTriangle(b, c->face2);
-        fmWriteContact(first, contacts, skip, i, fmTransform(&b->pose, c->pos),
+        int sideA = fmSideTriangle(a, faceA), sideB = fmSideTriangle(b, faceB);
+        fmWriteContact(first, contacts, skip, kept++, fmTransform(&b->pose, c->pos),
                        swapped ? fmNeg(normal) : normal, c->depth, swapped ? sideB : sideA,
                        swapped ? sideA : sideB);
     }
-    return count;
+    return kept;
 }
