@@ -19,8 +19,9 @@
 #define FM_COS_45 0.70710678118654752
 
 /* Four axes of the (u, v) plane, 45 degrees apart; the other four of the directions all round are theirs the
- * other way. */
+ * other way, and come after them. */
 #define FM_RIM_AXES 4
+#define FM_RIM_WAYS (2 * FM_RIM_AXES)
 static const double kRimX[FM_RIM_AXES] = {1, FM_COS_45, 0, -FM_COS_45};
 static const double kRimY[FM_RIM_AXES] = {0, FM_COS_45, 1, FM_COS_45};
 
@@ -39,8 +40,8 @@ typedef struct CandidateList {
 static fmPlace CandidateAt(const CandidateList *list, int i)
 {
     int k = i - list->crossings;
-    int owner = k < 0 || k >= list->inside[0] + list->inside[1] ? -1 : k >= list->inside[0];
-    return (fmPlace){list->x[i], list->y[i], list->z[i], owner};
+    bool ofMesh = (k >= 0) & (k < list->inside[0] + list->inside[1]), ofB = k >= list->inside[0];
+    return (fmPlace){list->x[i], list->y[i], list->z[i], ofMesh - 1 + (ofMesh & ofB)};
 }
 
 static void AddCandidate(CandidateList *list, fmVec3 at, double bound)
@@ -292,10 +293,10 @@ static void UpdateRim(Rim *rim, const fmSpotList *list)
 }
 
 /* How far candidates reach along the axes: each of them, not a number, and so never the farthest, for those that
- * are done; and the farthest each way, done meanwhile or not. */
+ * are done; and the farthest each way, two ways to a vector, done meanwhile or not. */
 typedef struct Reach {
     double *along[FM_RIM_AXES];
-    double least[FM_RIM_AXES], most[FM_RIM_AXES];
+    double far[FM_RIM_WAYS];
 } Reach;
 
 static void FindReach(const CandidateList *candidates, int first, int count, Reach *reach)
@@ -320,27 +321,32 @@ static void FindReach(const CandidateList *candidates, int first, int count, Rea
         }
     }
     for (int k = 0; k < FM_RIM_AXES; ++k) {
-        reach->least[k] = fmSmaller(least[k][0], least[k][1]);
-        reach->most[k] = fmLarger(most[k][0], most[k][1]);
+        reach->far[k] = fmLarger(most[k][0], most[k][1]);
+        reach->far[FM_RIM_AXES + k] = -fmSmaller(least[k][0], least[k][1]);
     }
 }
 
-/* The candidate that reaches farthest along an axis, or back, if that is beyond the spots there are; else -1. */
-static int Farthest(const Reach *reach, int count, int axis, bool back, const Rim *rim,
-                    double beyond)
+/* The farthest one way, if it is not done yet; else -1, and how far the farthest of the others is. */
+static int Farthest(Reach *reach, int count, int way)
 {
-    const double *along = reach->along[axis];
-    double least = rim->least[axis / 2][axis % 2], most = rim->most[axis / 2][axis % 2];
-    double far = back ? reach->least[axis] : reach->most[axis];
-    for (;;) {
-        if (back ? !(-far > -least + beyond) : !(far > most + beyond))
-            return -1;
-        int farthest = fmPlaceOf(along, count, far);
-        if (farthest >= 0)
-            return farthest;
-        /* that one is done: the farthest of the others */
-        far = back ? fmLeast(along, count, DBL_MAX) : fmMost(along, count, -DBL_MAX);
+    const double *along = reach->along[way % FM_RIM_AXES];
+    const bool back = way >= FM_RIM_AXES;
+    int farthest = fmPlaceOf(along, count, back ? -reach->far[way] : reach->far[way]);
+    if (farthest < 0)
+        reach->far[way] = back ? -fmLeast(along, count, DBL_MAX) : fmMost(along, count, -DBL_MAX);
+    return farthest;
+}
+
+/* One bit for each way on which a candidate may reach beyond the spots there are. */
+static unsigned WaysBeyond(const Reach *reach, const Rim *rim, double beyond)
+{
+    unsigned ways = 0;
+    for (int k = 0; k < FM_RIM_AXES / 2; ++k) {
+        fmDouble2 far = fmLoad2(&reach->far[2 * k]), back = fmLoad2(&reach->far[FM_RIM_AXES + 2 * k]);
+        ways |= fmBits2(fmLess2(rim->most[k] + Both(beyond), far)) << 2 * k;
+        ways |= fmBits2(fmLess2(-rim->least[k] + Both(beyond), back)) << (FM_RIM_AXES + 2 * k);
     }
+    return ways;
 }
 
 /* The farthest of the candidates [first, end) all round that reach beyond the spots there are. */
@@ -354,15 +360,19 @@ static void RimSpots(const fmSeen *seen, CandidateList *candidates, int first, i
     FindReach(candidates, first, count, &reach);
     UpdateRim(rim, list);
     double beyond = FM_SPREAD_MIN * candidates->extent;
-    for (int way = 0; way < 2 * FM_RIM_AXES; ++way) {
-        int farthest = Farthest(&reach, count, way % FM_RIM_AXES, way >= FM_RIM_AXES, rim, beyond);
-        if (farthest < 0)
-            continue;
-        for (int k = 0; k < FM_RIM_AXES; ++k)
-            reach.along[k][farthest] = NAN;
-        int had = list->count;
-        if (MeasureCandidate(seen, candidates, first + farthest, list) && had < list->count)
-            UpdateRim(rim, list);
+    /* a way is asked once more when its farthest is done, and then no more */
+    for (unsigned ways = WaysBeyond(&reach, rim, beyond); ways != 0;) {
+        int way = __builtin_ctz(ways), farthest = Farthest(&reach, count, way);
+        unsigned left = ~0u << way;
+        if (farthest >= 0) {
+            left &= left - 1;
+            for (int k = 0; k < FM_RIM_AXES; ++k)
+                reach.along[k][farthest] = NAN;
+            int had = list->count;
+            if (MeasureCandidate(seen, candidates, first + farthest, list) && had < list->count)
+                UpdateRim(rim, list);
+        }
+        ways = WaysBeyond(&reach, rim, beyond) & left;
     }
 }
 

@@ -47,12 +47,15 @@ static inline bool fmMeasureSpot(const fmSeen *seen, const fmPlace *at, fmSpot *
     fmOverlap overlap;
     if (!fmMeasureOverlap(seen, at, &overlap))
         return false;
-    *spot = (fmSpot){.x = at->x,
-                     .y = at->y,
-                     .pos = fmFromSeen(seen->view, at->x, at->y, 0.5 * (overlap.low + overlap.high)),
-                     .normal = seen->view->n,
-                     .depth = overlap.high - overlap.low,
-                     .face = {overlap.face[0], overlap.face[1]}};
+    /* one by one: of the whole at once gcc would clear the room first, in a loop */
+    spot->x = at->x;
+    spot->y = at->y;
+    spot->pos = fmFromSeen(seen->view, at->x, at->y, 0.5 * (overlap.low + overlap.high));
+    spot->normal = seen->view->n;
+    spot->depth = overlap.high - overlap.low;
+    spot->face[0] = overlap.face[0];
+    spot->face[1] = overlap.face[1];
+    spot->flat = false;
     return true;
 }
 

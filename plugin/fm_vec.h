@@ -30,6 +30,17 @@ typedef struct fmBox {
     fmVec3 lo, hi;
 } fmBox;
 
+/* Of two numbers; unlike fmax and fmin they compile to one instruction. */
+static inline double fmLarger(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+static inline double fmSmaller(double a, double b)
+{
+    return a < b ? a : b;
+}
+
 static inline fmVec3 fmVec(double x, double y, double z)
 {
     return (fmVec3){x, y, z};
@@ -104,15 +115,16 @@ static inline double fmMaxAbs(fmVec3 a)
 
 static inline bool fmIsFinite(fmVec3 a)
 {
-    return isfinite(a.x) && isfinite(a.y) && isfinite(a.z);
+    return isfinite(a.x) & isfinite(a.y) & isfinite(a.z);
 }
 
 /* Unit vector along a, or the zero vector when a has no direction. Scaled first, so that neither
  * 1e-200 underflows nor 1e200 overflows. */
 static inline fmVec3 fmNormalize(fmVec3 a)
 {
-    double m = fmMaxAbs(a);
-    if (!(m > 0) || !isfinite(m))
+    /* one that is not a number counts for nothing here, and makes the outcome no number */
+    double m = fmLarger(fabs(a.x), fmLarger(fabs(a.y), fmLarger(fabs(a.z), 0)));
+    if (!((m > 0) & (m <= DBL_MAX)))
         return (fmVec3){0, 0, 0};
     a = fmVec(a.x / m, a.y / m, a.z / m);
     return fmScale(a, 1 / fmLength(a));
@@ -121,21 +133,9 @@ static inline fmVec3 fmNormalize(fmVec3 a)
 /* Some unit vector at right angles to the unit vector n; the same one for the same n. */
 static inline fmVec3 fmAnyTangent(fmVec3 n)
 {
-    fmVec3 least = fabs(n.x) <= fabs(n.y) && fabs(n.x) <= fabs(n.z) ? fmVec(1, 0, 0)
-                   : fabs(n.y) <= fabs(n.z)                         ? fmVec(0, 1, 0)
-                                                                    : fmVec(0, 0, 1);
-    return fmNormalize(fmCross(n, least));
-}
-
-/* Of two numbers; unlike fmax and fmin they compile to one instruction. */
-static inline double fmLarger(double a, double b)
-{
-    return a > b ? a : b;
-}
-
-static inline double fmSmaller(double a, double b)
-{
-    return a < b ? a : b;
+    /* along the least of its coordinates, of which no branch could foresee which that is */
+    bool x = (fabs(n.x) <= fabs(n.y)) & (fabs(n.x) <= fabs(n.z)), y = !x & (fabs(n.y) <= fabs(n.z));
+    return fmNormalize(fmCross(n, fmVec(x, y, !(x | y))));
 }
 
 static inline fmVec3 fmMin(fmVec3 a, fmVec3 b)
