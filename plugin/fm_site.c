@@ -1,6 +1,5 @@
 #include "fm_site.h"
 
-#define FM_FACETS_TOGETHER 16
 #define FM_FEW_POINTS 16   /* inside points below which blunt edges count as ridges, too */
 #define FM_RIDGE_POINTS 64 /* inside points at which sharp edges are looked for, and events */
 #define FM_DEEP_POINTS 32  /* that stand for all where the overlap is known to be deep */
@@ -127,36 +126,51 @@ static void MeasureContour(fmSite *site)
     site->roundness = circle > 0 ? site->area / circle : 0;
 }
 
+static bool IsListed(const fmBigFacet *list, int count, int32_t facet)
+{
+    for (int k = count - 1; k >= 0; --k)
+        if (list[k].facet == facet)
+            return true;
+    return false;
+}
+
+static void GatherFacets(fmSite *site, int side, double leastArea)
+{
+    const fmContour *c = site->contour;
+    const fmMesh *mesh = c->mesh[side];
+    fmRange range = site->region->faces[side];
+    const int32_t *faces = FM_ITEMS(int32_t, c->faces) + range.first;
+    fmBigFacet *list = site->facets[side];
+    int count = 0;
+    /* the last digits of the facets in the list: by these most are known to be new, and no branch has to wait for an
+     * area */
+    uint64_t met = 0;
+    for (int32_t i = 0; i < range.count && count < FM_MAX_DIRECTIONS; ++i) {
+        int32_t facet = mesh->faces[faces[i]].facet;
+        bool large = fmFacetOf(mesh, faces[i]).area >= leastArea;
+        uint64_t bit = (uint64_t)large << (facet & 63);
+        if ((met & bit) != 0 && IsListed(list, count, facet))
+            continue;
+        met |= bit;
+        list[count] = (fmBigFacet){faces[i], facet, fmSeenNormal(c, side, faces[i])};
+        count += large;
+    }
+    site->facetCount[side] = count;
+}
+
+void fmSiteFacets(fmSite *site, double leastArea)
+{
+    GatherFacets(site, 0, leastArea);
+    GatherFacets(site, 1, leastArea);
+}
+
 static void AddFacet(fmSite *site, int side, int32_t face)
 {
     int32_t facet = site->contour->mesh[side]->faces[face].facet;
     fmBigFacet *list = site->facets[side];
     int count = site->facetCount[side];
-    for (int k = count - 1; k >= 0; --k)
-        if (list[k].facet == facet)
-            return;
-    if (count < FM_MAX_DIRECTIONS)
+    if (count < FM_MAX_DIRECTIONS && !IsListed(list, count, facet))
         list[site->facetCount[side]++] = (fmBigFacet){face, facet, fmSeenNormal(site->contour, side, face)};
-}
-
-void fmSiteFacets(fmSite *site, double leastArea)
-{
-    const fmContour *c = site->contour;
-    for (int side = 0; side < 2; ++side) {
-        fmRange range = site->region->faces[side];
-        const int32_t *faces = FM_ITEMS(int32_t, c->faces) + range.first;
-        for (int32_t i = 0; i < range.count && site->facetCount[side] < FM_MAX_DIRECTIONS;) {
-            /* some at a time, so that no branch has to wait for an area */
-            int32_t large[FM_FACETS_TOGETHER];
-            int count = 0;
-            for (int k = 0; k < FM_FACETS_TOGETHER && i < range.count; ++k, ++i) {
-                large[count] = faces[i];
-                count += fmFacetOf(c->mesh[side], faces[i]).area >= leastArea;
-            }
-            for (int k = 0; k < count; ++k)
-                AddFacet(site, side, large[k]);
-        }
-    }
 }
 
 void fmSiteRestingFacets(fmSite *site)

@@ -130,24 +130,47 @@ static fmVec3 FacetWay(const fmBigFacet *facet, int side)
     return side == 0 ? fmNeg(facet->normal) : facet->normal;
 }
 
-/* Which facets of one mesh meet another in a valley; of two that do, one at least must share. */
-static void FindValleys(const fmSite *site, int side, const bool shares[FM_MAX_DIRECTIONS],
-                        bool inValley[FM_MAX_DIRECTIONS])
+/* Two facets of one mesh. */
+typedef struct FacetPair {
+    int8_t of[2];
+} FacetPair;
+#define FM_FACET_PAIRS (FM_MAX_DIRECTIONS * (FM_MAX_DIRECTIONS - 1) / 2)
+
+/* The pairs of facets of which one at least shares (a bit each) and that bend. One loop over all, as no branch
+ * could foresee the end of one for each facet, nor which they are. */
+static int FindBends(const fmSite *site, int side, unsigned shares, FacetPair bends[FM_FACET_PAIRS + 1])
+{
+    const fmBigFacet *facets = site->facets[side];
+    int count = 0;
+    for (int i = 1, j = 0; i < site->facetCount[side];) {
+        bends[count] = (FacetPair){{(int8_t)i, (int8_t)j}};
+        count += (shares >> i | shares >> j) & 1 & !(fmDot(facets[i].normal, facets[j].normal) >= FM_SHARP_COS);
+        bool last = ++j == i;
+        i += last;
+        j *= !last;
+    }
+    return count;
+}
+
+/* Which facets of one mesh meet another in a valley, a bit each; of two that do, one at least must share. */
+static unsigned FindValleys(const fmSite *site, int side, unsigned shares)
 {
     const fmBigFacet *facets = site->facets[side];
     double tolerance = FM_SAME_PLACE * site->view.size;
+    FacetPair bends[FM_FACET_PAIRS + 1];
+    int count = FindBends(site, side, shares, bends);
     Middle middles[FM_MAX_DIRECTIONS];
-    for (int i = 0; i < site->facetCount[side]; ++i)
-        inValley[i] = middles[i].known = false;
-    for (int i = 1; i < site->facetCount[side]; ++i)
-        for (int j = 0; j < i; ++j) {
-            if (!(shares[i] | shares[j]) || fmDot(facets[i].normal, facets[j].normal) >= FM_SHARP_COS)
-                continue;
-            fmVec3 apart = fmSub(PlaceMiddle(site->contour, side, &facets[i], &middles[i]),
-                                 PlaceMiddle(site->contour, side, &facets[j], &middles[j]));
-            if (fmDot(facets[j].normal, apart) > tolerance && fmDot(facets[i].normal, apart) < -tolerance)
-                inValley[i] = inValley[j] = true;
-        }
+    for (int i = 0; i < FM_MAX_DIRECTIONS; ++i)
+        middles[i].known = false;
+    unsigned inValley = 0;
+    for (int k = 0; k < count; ++k) {
+        int i = bends[k].of[0], j = bends[k].of[1];
+        fmVec3 apart = fmSub(PlaceMiddle(site->contour, side, &facets[i], &middles[i]),
+                             PlaceMiddle(site->contour, side, &facets[j], &middles[j]));
+        if ((fmDot(facets[j].normal, apart) > tolerance) & (fmDot(facets[i].normal, apart) < -tolerance))
+            inValley |= 1u << i | 1u << j;
+    }
+    return inValley;
 }
 
 /* The ways that walls of one mesh push which meet in a valley, as in a V or in the corner of a room, and
@@ -158,17 +181,17 @@ static int FindWalls(const fmSite *site, fmVec3 ways[FM_MAX_WALLS])
     int count = 0;
     for (int side = 0; side < 2; ++side) {
         const fmBigFacet *facets = site->facets[side];
-        bool inValley[FM_MAX_DIRECTIONS], shares[FM_MAX_DIRECTIONS], any = false;
-        for (int i = 0; i < site->facetCount[side]; ++i) {
-            shares[i] = !(fmDot(FacetWay(&facets[i], side), site->start) < FM_WALL_SHARE);
-            any |= shares[i];
-        }
-        if (!any)
+        /* against the facets' normals rather than each of those turned */
+        const fmVec3 start = side == 0 ? fmNeg(site->start) : site->start;
+        unsigned shares = 0;
+        for (int i = 0; i < site->facetCount[side]; ++i)
+            shares |= (unsigned)!(fmDot(facets[i].normal, start) < FM_WALL_SHARE) << i;
+        if (shares == 0)
             continue;
-        FindValleys(site, side, shares, inValley);
-        for (int i = 0; i < site->facetCount[side]; ++i) {
-            fmVec3 way = FacetWay(&facets[i], side);
-            bool known = !inValley[i] || count == FM_MAX_WALLS || !shares[i];
+        unsigned walls = FindValleys(site, side, shares) & shares;
+        for (; walls != 0 && count < FM_MAX_WALLS; walls &= walls - 1) {
+            fmVec3 way = FacetWay(&facets[__builtin_ctz(walls)], side);
+            bool known = false;
             for (int k = 0; k < count && !known; ++k)
                 known = fmDot(ways[k], way) > FM_SHARP_COS;
             if (!known)
