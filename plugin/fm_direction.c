@@ -40,36 +40,27 @@ static double WayOut(const fmSite *site, fmVec3 n)
 {
     const fmPointSet *set = site->points;
     const fmVec3x2 both = {{n.x, n.x}, {n.y, n.y}, {n.z, n.z}};
-    const int events = set->inside[0] + set->inside[1];
-    double bottom = DBL_MAX, top = -DBL_MAX;
-    for (int i = 0; i < set->inside[0]; ++i)
-        bottom = fmSmaller(fmDot(n, fmPointOf(set, i)), bottom);
-    for (int i = set->inside[0]; i < events; ++i)
-        top = fmLarger(fmDot(n, fmPointOf(set, i)), top);
-    /* most are events */
-    fmDouble2 least = {bottom, bottom}, most = {top, top};
-    for (int i = events; i < set->count; i += 2) {
-        fmDouble2 height = fmDot2(&both, fmTwoPointsOf(set, i));
-        least = fmMin2(height, least);
-        most = fmMax2(height, most);
-    }
-    return fmLarger(most[0], most[1]) - fmSmaller(least[0], least[1]);
+    fmDouble2 bottom = {DBL_MAX, DBL_MAX}, top = {-DBL_MAX, -DBL_MAX};
+    for (int i = 0; i < set->count; i += 2)
+        fmReachOfTwo(set, i, fmDot2(&both, fmTwoPointsOf(set, i)), &bottom, &top);
+    return fmLarger(top[0], top[1]) - fmSmaller(bottom[0], bottom[1]);
 }
 
 /* The heights of the points along the direction. */
 static void MeasureHeights(fmSite *site)
 {
     fmPointSet *set = site->points;
-    fmVec3 n = site->view.n, centre = site->view.centre;
-    double bottom = DBL_MAX, top = -DBL_MAX;
-    for (int i = 0; i <= set->count; ++i) {
-        double height = set->height[i] = fmDot(n, fmSub(fmPointOf(set, i), centre));
-        bool ofA = i < set->inside[0], ofB = !ofA && i < set->inside[0] + set->inside[1];
-        bottom = ofB ? bottom : fmSmaller(height, bottom);
-        top = ofA ? top : fmLarger(height, top);
+    const fmVec3 n = site->view.n, centre = site->view.centre;
+    const fmVec3x2 both = {{n.x, n.x}, {n.y, n.y}, {n.z, n.z}};
+    fmDouble2 bottom = {DBL_MAX, DBL_MAX}, top = {-DBL_MAX, -DBL_MAX};
+    for (int i = 0; i <= set->count; i += 2) {
+        fmVec3x2 p = fmTwoPointsOf(set, i);
+        fmDouble2 height = fmDot2(&both, (fmVec3x2){p.x - centre.x, p.y - centre.y, p.z - centre.z});
+        fmStore2(set->height + i, height);
+        fmReachOfTwo(set, i, height, &bottom, &top);
     }
-    site->view.bottom = bottom;
-    site->view.top = top;
+    site->view.bottom = fmSmaller(bottom[0], bottom[1]);
+    site->view.top = fmLarger(top[0], top[1]);
 }
 
 /* Directions of the region's ridges on one mesh, parallel ones once. */
@@ -120,10 +111,9 @@ static double LeastWayOut(const fmVec3x2 quarters[2], fmVec3 n)
 static void TryDirection(const fmSite *site, Best *best, fmVec3 n)
 {
     double along = fmDot(n, best->start);
-    if (!best->free && along < best->coneCos)
-        return;
     double bend = best->free ? 1 : 1 + FM_SNAP_BEND * (1 - along);
-    if (LeastWayOut(best->quarters, n) * bend >= best->cost)
+    /* one branch for both: which of them a direction fails none could foresee */
+    if ((!best->free & (along < best->coneCos)) | (LeastWayOut(best->quarters, n) * bend >= best->cost))
         return;
     double way = WayOut(site, n), cost = way * bend;
     if (cost < best->cost) {

@@ -88,6 +88,13 @@ static inline void fmStore2(double *p, fmDouble2 a)
     memcpy(p, &a, sizeof a);
 }
 
+static inline fmMask2 fmLoadMask2(const int64_t *p)
+{
+    fmMask2 m;
+    memcpy(&m, p, sizeof m);
+    return m;
+}
+
 static inline fmDouble2 fmAbs2(fmDouble2 a)
 {
     return (fmDouble2)((fmMask2)a & INT64_MAX);

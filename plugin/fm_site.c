@@ -5,8 +5,10 @@
 #define FM_DEEP_POINTS 32  /* that stand for all where the overlap is known to be deep */
 #define FM_PI 3.14159265358979323846
 
-static void AddPoint(fmPointSet *set, fmVec3 p)
+static void AddPoint(fmPointSet *set, fmVec3 p, bool ofA, bool ofB)
 {
+    set->notOfA[set->count] = (int64_t)ofA - 1;
+    set->notOfB[set->count] = (int64_t)ofB - 1;
     set->x[set->count] = p.x;
     set->y[set->count] = p.y;
     set->z[set->count++] = p.z;
@@ -33,7 +35,7 @@ static void GatherInside(fmSite *site, int side)
                 farthest = points[i];
             }
         }
-        AddPoint(site->points, fmContourPoint(c, side, farthest));
+        AddPoint(site->points, fmContourPoint(c, side, farthest), side == 0, side == 1);
     }
     site->points->inside[side] = site->points->count - before;
 }
@@ -46,9 +48,10 @@ static void GatherPoints(fmSite *site)
     int32_t count = site->region->events.count;
     int32_t stride = (count + site->manyPoints - 1) / site->manyPoints;
     for (int32_t i = 0; i < count; i += stride)
-        AddPoint(site->points, site->events[i].pos);
-    AddPoint(site->points, site->events[(count - 1) / stride * stride].pos);
-    --site->points->count;
+        AddPoint(site->points, site->events[i].pos, true, true);
+    for (int k = 0; k < 2; ++k)
+        AddPoint(site->points, site->events[(count - 1) / stride * stride].pos, true, true);
+    site->points->count -= 2;
 }
 
 /* Both ends of an item that may lie across two lines of the cache. */

@@ -30,11 +30,13 @@ typedef struct fmRidge {
 } fmRidge;
 
 /* The points of a region, coordinate by coordinate so that one instruction looks at several: a's inside
- * points, then b's, then the events, the last of which stands once more behind them (with its height): whoever
+ * points, then b's, then the events, the last of which stands twice more behind them (with its height): whoever
  * takes them two by two needs no end of his own. */
 typedef struct fmPointSet {
-    double x[FM_MAX_POINTS + 1], y[FM_MAX_POINTS + 1], z[FM_MAX_POINTS + 1];
-    double height[FM_MAX_POINTS + 1]; /* set later: from the centre along the direction */
+    double x[FM_MAX_POINTS + 2], y[FM_MAX_POINTS + 2], z[FM_MAX_POINTS + 2];
+    double height[FM_MAX_POINTS + 2]; /* set later: from the centre along the direction */
+    /* all bits where a point says nothing of how far down a reaches, and of how far up b does */
+    int64_t notOfA[FM_MAX_POINTS + 2], notOfB[FM_MAX_POINTS + 2];
     int inside[2], count;
 } fmPointSet;
 
@@ -89,6 +91,14 @@ static inline fmVec3 fmPointOf(const fmPointSet *set, int i)
 static inline fmVec3x2 fmTwoPointsOf(const fmPointSet *set, int i)
 {
     return (fmVec3x2){fmLoad2(set->x + i), fmLoad2(set->y + i), fmLoad2(set->z + i)};
+}
+
+/* Takes in the heights of two points: how far down a reaches and how far up b does. What is or'ed with all bits is
+ * not a number, and neither the least nor the most. */
+static inline void fmReachOfTwo(const fmPointSet *set, int i, fmDouble2 height, fmDouble2 *bottom, fmDouble2 *top)
+{
+    *bottom = fmMin2((fmDouble2)((fmMask2)height | fmLoadMask2(set->notOfA + i)), *bottom);
+    *top = fmMax2((fmDouble2)((fmMask2)height | fmLoadMask2(set->notOfB + i)), *top);
 }
 
 #endif
