@@ -67,15 +67,14 @@ static void MeasureHeights(fmSite *site)
 static int RidgeDirections(const fmSite *site, int side, fmVec3 out[FM_MAX_SHARP])
 {
     int count = 0;
-    for (int i = 0; i < site->ridgeCount[side] && count < FM_MAX_SHARP; ++i) {
-        if (!site->ridges[side][i].sharp)
-            continue;
-        fmVec3 d = fmNormalize(fmSub(site->ridges[side][i].q, site->ridges[side][i].p));
+    for (uint64_t sharp = site->sharp[side]; sharp != 0 && count < FM_MAX_SHARP; sharp &= sharp - 1) {
+        const fmRidge *ridge = &site->ridges[side][__builtin_ctzll(sharp)];
+        fmVec3 d = fmNormalize(fmSub(ridge->q, ridge->p));
         bool known = false;
-        for (int k = 0; k < count && !known; ++k)
-            known = fabs(fmDot(out[k], d)) > FM_FLAT_COS;
-        if (!known)
-            out[count++] = d;
+        for (int k = 0; k < count; ++k)
+            known |= fabs(fmDot(out[k], d)) > FM_FLAT_COS;
+        out[count] = d;
+        count += !known;
     }
     return count;
 }
@@ -83,8 +82,8 @@ static int RidgeDirections(const fmSite *site, int side, fmVec3 out[FM_MAX_SHARP
 typedef struct Best {
     fmVec3 start, n;
     double way; /* out along n */
-    double cost, coneCos;
-    bool free; /* no contour direction to keep to */
+    double cost;
+    double coneCos, bend; /* how far from the contour's direction it may be, and what that costs */
     fmVec3x2 quarters[2];
 } Best;
 
@@ -111,9 +110,9 @@ static double LeastWayOut(const fmVec3x2 quarters[2], fmVec3 n)
 static void TryDirection(const fmSite *site, Best *best, fmVec3 n)
 {
     double along = fmDot(n, best->start);
-    double bend = best->free ? 1 : 1 + FM_SNAP_BEND * (1 - along);
+    double bend = 1 + best->bend * (1 - along);
     /* one branch for both: which of them a direction fails none could foresee */
-    if ((!best->free & (along < best->coneCos)) | (LeastWayOut(best->quarters, n) * bend >= best->cost))
+    if ((along < best->coneCos) | (LeastWayOut(best->quarters, n) * bend >= best->cost))
         return;
     double way = WayOut(site, n), cost = way * bend;
     if (cost < best->cost) {
@@ -241,7 +240,8 @@ static void TryHulls(const fmSite *site, Best *best)
 void fmFindDirection(fmSite *site, const fmMotion *motion)
 {
     bool free = site->region->segments.count < 3 || site->roundness < FM_THIN_CONTOUR;
-    Best best = {.coneCos = FM_SNAP_CONE_COS, .free = free, .cost = DBL_MAX};
+    /* without a direction of the contour's there is none to keep to */
+    Best best = {.coneCos = free ? -1 : FM_SNAP_CONE_COS, .bend = free ? 0 : FM_SNAP_BEND, .cost = DBL_MAX};
     fmSiteFacets(site, free ? 0 : FM_SNAP_AREA * site->area);
     if (!free) {
         site->start = best.start = best.n = fmNeg(fmNormalize(site->vectorArea));

@@ -251,8 +251,8 @@ static void GatherRidges(fmSite *site, const fmBits known[2])
             const int32_t *ends = list->mesh->edges[e].point;
             fmBitsRemove(&list->known, e);
             site->ridges[side][i] = (fmRidge){.p = fmContourPoint(site->contour, side, ends[0]),
-                                              .q = fmContourPoint(site->contour, side, ends[1]),
-                                              .sharp = list->mesh->edges[e].cosine < FM_SHARP_COS};
+                                              .q = fmContourPoint(site->contour, side, ends[1])};
+            site->sharp[side] |= (uint64_t)(list->mesh->edges[e].cosine < FM_SHARP_COS) << i;
         }
     }
 }

@@ -26,7 +26,6 @@ typedef struct fmBigFacet {
 /* A convex edge, in b's frame. */
 typedef struct fmRidge {
     fmVec3 p, q;
-    bool sharp;
 } fmRidge;
 
 /* The points of a region, coordinate by coordinate so that one instruction looks at several: a's inside
@@ -61,6 +60,7 @@ typedef struct fmSite {
     int facetCount[2];
     fmRidge *ridges[2];
     int ridgeCount[2];
+    uint64_t sharp[2]; /* one bit for each ridge */
     int32_t manyPoints; /* inside points of one mesh, and events, that are looked at */
     double width; /* set later: way out along the direction */
     fmVec3 start; /* set later: the contour's own direction; zero when it has none */
