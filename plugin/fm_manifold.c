@@ -1,44 +1,104 @@
 #include "fm_manifold.h"
 
 #include "fm_direction.h"
+#include "fm_simd.h"
 #include "fm_walls.h"
 
-/* How far apart two spots are: those of different walls are, although they may be in one place. */
-static double SpotDistanceSq(const fmSpot *a, const fmSpot *b, double extentSq)
+/* Spots to choose from, coordinate by coordinate, filled up to an even number by one without weight. */
+typedef struct Choice {
+    double x[FM_MAX_SPOTS + 1], y[FM_MAX_SPOTS + 1], z[FM_MAX_SPOTS + 1];
+    double normalX[FM_MAX_SPOTS + 1], normalY[FM_MAX_SPOTS + 1], normalZ[FM_MAX_SPOTS + 1];
+    double depth[FM_MAX_SPOTS + 1], weight[FM_MAX_SPOTS + 1];
+    double nearestSq[FM_MAX_SPOTS + 1]; /* to the chosen */
+    int count;
+} Choice;
+_Static_assert(FM_MAX_SPOTS % 2 == 0, "spots are looked at in twos");
+
+static void AddToChoice(Choice *choice, const fmSpot *spot, double weight)
 {
-    double along = fmDot(a->normal, b->normal);
-    return fmDistanceSq(a->pos, b->pos) + (along < FM_SHARP_COS ? (1 - along) * extentSq : 0);
+    int i = choice->count++;
+    choice->x[i] = spot->pos.x;
+    choice->y[i] = spot->pos.y;
+    choice->z[i] = spot->pos.z;
+    choice->normalX[i] = spot->normal.x;
+    choice->normalY[i] = spot->normal.y;
+    choice->normalZ[i] = spot->normal.z;
+    choice->depth[i] = spot->depth;
+    choice->weight[i] = weight;
+    choice->nearestSq[i] = DBL_MAX;
+}
+
+/* Deep ones are preferred; nothing is less than no weight. */
+static void FillChoice(Choice *choice, const fmSpotList *list)
+{
+    double deepest = list->deepest;
+    choice->count = 0;
+    for (int i = 0; i < list->count; ++i) {
+        const fmSpot *spot = &list->items[i];
+        double weight = 0.25 + (deepest > 0 ? spot->depth / deepest : 1);
+        AddToChoice(choice, spot, fmCarries(spot, deepest) * weight);
+    }
+    AddToChoice(choice, &list->items[0], 0);
+    choice->count &= ~1;
+}
+
+static int DeepestOf(const Choice *choice)
+{
+    fmMost2 most = {{-DBL_MAX, -DBL_MAX}, {0, 0}};
+    fmDouble2 at = {1, 2};
+    for (int i = 0; i < choice->count; i += 2, at += 2)
+        fmMost2Add(&most, fmLoad2(choice->depth + i), at);
+    return fmMost2Place(&most);
+}
+
+/* The squares of how far two spots are from another. */
+static fmDouble2 TwoDistancesSq(const Choice *choice, int i, fmVec3 from)
+{
+    fmVec3x2 d = {fmLoad2(choice->x + i) - from.x, fmLoad2(choice->y + i) - from.y,
+                  fmLoad2(choice->z + i) - from.z};
+    return fmDot2(&d, d);
+}
+
+static double ExtentSq(const Choice *choice, const fmSpot *from)
+{
+    fmDouble2 most = {0, 0};
+    for (int i = 0; i < choice->count; i += 2)
+        most = fmMax2(TwoDistancesSq(choice, i, from->pos), most);
+    return fmLarger(most[0], most[1]);
+}
+
+/* The one farthest from the chosen, the last of which is new; -1 when all are near or have no weight. Those of
+ * different walls are far apart, although they may be in one place. */
+static int FarthestOf(Choice *choice, const fmSpot *last, double extentSq)
+{
+    const fmVec3 n = last->normal;
+    const fmDouble2 sharp = {FM_SHARP_COS, FM_SHARP_COS};
+    const fmDouble2 spread = FM_SPREAD_MIN * FM_SPREAD_MIN * (fmDouble2){extentSq, extentSq};
+    fmMost2 most = {{0, 0}, {0, 0}};
+    fmDouble2 at = {1, 2};
+    for (int i = 0; i < choice->count; i += 2, at += 2) {
+        fmDouble2 along = fmLoad2(choice->normalX + i) * n.x + fmLoad2(choice->normalY + i) * n.y +
+                          fmLoad2(choice->normalZ + i) * n.z;
+        fmDouble2 turned = (fmDouble2)(fmLess2(along, sharp) & (fmMask2)((1 - along) * extentSq));
+        fmDouble2 nearest =
+            fmMin2(fmLoad2(choice->nearestSq + i), TwoDistancesSq(choice, i, last->pos) + turned);
+        fmStore2(choice->nearestSq + i, nearest);
+        fmDouble2 score = nearest * fmLoad2(choice->weight + i);
+        fmMost2Add(&most, (fmDouble2)(fmLess2(spread, nearest) & (fmMask2)score), at);
+    }
+    return fmMost2Place(&most);
 }
 
 /* The deepest, then again and again the one farthest from the chosen, deep ones preferred. */
 static int ChooseSpots(const fmSpotList *list, int most, const fmSpot **chosen)
 {
-    double deepest = list->deepest, extentSq = 0, nearestSq[FM_MAX_SPOTS], weight[FM_MAX_SPOTS];
-    int first = 0, count = 0;
-    for (int i = 1; i < list->count; ++i)
-        if (list->items[i].depth > list->items[first].depth)
-            first = i;
-    for (int i = 0; i < list->count; ++i)
-        extentSq = fmLarger(extentSq, fmDistanceSq(list->items[i].pos, list->items[first].pos));
-    for (int i = 0; i < list->count; ++i) {
-        const fmSpot *spot = &list->items[i];
-        nearestSq[i] = DBL_MAX;
-        /* nothing is less than no weight */
-        weight[i] = fmCarries(spot, deepest) ? 0.25 + (deepest > 0 ? spot->depth / deepest : 1) : 0;
-    }
-    chosen[count++] = &list->items[first];
+    Choice choice;
+    FillChoice(&choice, list);
+    chosen[0] = &list->items[DeepestOf(&choice)];
+    double extentSq = ExtentSq(&choice, chosen[0]);
+    int count = 1;
     while (count < most) {
-        const fmSpot *last = chosen[count - 1];
-        int best = -1;
-        double bestScore = 0;
-        for (int i = 0; i < list->count; ++i) {
-            nearestSq[i] = fmSmaller(nearestSq[i], SpotDistanceSq(&list->items[i], last, extentSq));
-            double score = nearestSq[i] * weight[i];
-            bool better =
-                (nearestSq[i] > FM_SPREAD_MIN * FM_SPREAD_MIN * extentSq) & (score > bestScore);
-            bestScore = better ? score : bestScore;
-            best = better ? i : best;
-        }
+        int best = FarthestOf(&choice, chosen[count - 1], extentSq);
         if (best < 0)
             break;
         chosen[count++] = &list->items[best];

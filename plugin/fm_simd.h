@@ -5,6 +5,7 @@
 #define FM_SIMD_H
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -207,6 +208,27 @@ static inline int fmPlaceOf(const double *h, int count, double number)
             return first + __builtin_ctzll(bits);
     }
     return -1;
+}
+
+/* The most of each of two lanes, and where it was first: places count from 1, 0 is none. */
+typedef struct fmMost2 {
+    fmDouble2 most, at;
+} fmMost2;
+
+/* One that is not a number counts for nothing. Places ascend. */
+static inline void fmMost2Add(fmMost2 *of, fmDouble2 a, fmDouble2 at)
+{
+    fmMask2 more = fmLess2(of->most, a);
+    of->most = fmMax2(a, of->most);
+    of->at = fmMax2((fmDouble2)(more & (fmMask2)at), of->at);
+}
+
+/* The first place, from 0 on, of the most of both lanes; -1 for none. */
+static inline int fmMost2Place(const fmMost2 *of)
+{
+    bool second =
+        (of->most[1] > of->most[0]) | ((of->most[1] >= of->most[0]) & (of->at[1] < of->at[0]));
+    return (int)of->at[second] - 1;
 }
 
 static inline fmDouble2 fmDot2(const fmVec3x2 *a, fmVec3x2 b)

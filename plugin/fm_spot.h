@@ -38,7 +38,7 @@ static inline void fmAddSpot(fmSpotList *list, const fmSpot *spot)
 /* Is a spot deep enough, beside the deepest, to hold something? */
 static inline bool fmCarries(const fmSpot *spot, double deepest)
 {
-    return spot->flat || spot->depth >= FM_SHALLOW * deepest;
+    return spot->flat | (spot->depth >= FM_SHALLOW * deepest);
 }
 
 /* Measures the line through a place. False when that has no overlap. */
