@@ -4,14 +4,24 @@
  * come back in every step. Guarded by the sliding scenes. */
 #define FM_FLAT_MARGIN 1e-4
 
-/* The border of a facet as seen along n: sides from (x, y)[i][0] to [i][1]. */
-#define FM_MAX_SIDES 64
+/* The border of a facet as seen along n, side by side. */
 typedef struct Outline {
-    double x[FM_MAX_SIDES][2], y[FM_MAX_SIDES][2];
+    fmSeenLines sides;
+    double endY[FM_MAX_LINES];
     double minX, maxX, minY, maxY;
     int count;
     double h, hx, hy;
 } Outline;
+
+static fmVec3 SeenCorner(const fmView *view, int side, int32_t point, Outline *outline)
+{
+    fmVec3 p = fmToSeen(view, fmContourPoint(view->contour, side, point));
+    outline->minX = fmSmaller(p.x, outline->minX);
+    outline->maxX = fmLarger(p.x, outline->maxX);
+    outline->minY = fmSmaller(p.y, outline->minY);
+    outline->maxY = fmLarger(p.y, outline->maxY);
+    return p;
+}
 
 static bool TraceOutline(const fmView *view, int side, const fmBigFacet *facet, Outline *outline)
 {
@@ -19,23 +29,24 @@ static bool TraceOutline(const fmView *view, int side, const fmBigFacet *facet, 
     int32_t own[3][2];
     const int32_t(*sides)[2];
     outline->count = fmFacetSides(mesh, facet->face, own, &sides);
-    if (outline->count > FM_MAX_SIDES)
+    if (outline->count > FM_MAX_LINES)
         return false;
     outline->minX = outline->minY = DBL_MAX;
     outline->maxX = outline->maxY = -DBL_MAX;
     fmVec3 p = {0, 0, 0};
-    for (int i = 0; i < outline->count; ++i)
-        for (int k = 0; k < 2; ++k) {
-            /* most sides begin where the one before ends */
-            if (k == 1 || i == 0 || sides[i][0] != sides[i - 1][1])
-                p = fmToSeen(view, fmContourPoint(view->contour, side, sides[i][k]));
-            outline->x[i][k] = p.x;
-            outline->y[i][k] = p.y;
-            outline->minX = fmSmaller(p.x, outline->minX);
-            outline->maxX = fmLarger(p.x, outline->maxX);
-            outline->minY = fmSmaller(p.y, outline->minY);
-            outline->maxY = fmLarger(p.y, outline->maxY);
-        }
+    for (int i = 0; i < outline->count; ++i) {
+        /* most sides begin where the one before ends */
+        if (i == 0 || sides[i][0] != sides[i - 1][1])
+            p = SeenCorner(view, side, sides[i][0], outline);
+        outline->sides.x[i] = p.x;
+        outline->sides.y[i] = p.y;
+        fmVec3 q = SeenCorner(view, side, sides[i][1], outline);
+        outline->sides.alongX[i] = q.x - p.x;
+        outline->sides.alongY[i] = q.y - p.y;
+        outline->endY[i] = q.y;
+        p = q;
+    }
+    fmEndLines(&outline->sides, outline->count);
     double facing = fmDot(facet->normal, view->n);
     outline->hx = -fmDot(facet->normal, view->u) / facing;
     outline->hy = -fmDot(facet->normal, view->v) / facing;
@@ -51,19 +62,22 @@ static bool OutlineContains(const Outline *o, double x, double y, double toleran
     if ((x < o->minX - beyond) | (x > o->maxX + beyond) | (y < o->minY - beyond) |
         (y > o->maxY + beyond))
         return false;
-    bool inside = false;
-    for (int i = 0; i < o->count; ++i) {
-        double x0 = o->x[i][0], y0 = o->y[i][0], dx = o->x[i][1] - x0, dy = o->y[i][1] - y0;
-        double px = x - x0, py = y - y0;
-        double lengthSq = dx * dx + dy * dy;
-        double t = lengthSq > 0 ? fmClamp((px * dx + py * dy) / lengthSq, 0, 1) : 0;
-        double ex = px - t * dx, ey = py - t * dy;
-        if (ex * ex + ey * ey <= tolerance * tolerance)
-            return true;
-        if ((y0 > y) != (o->y[i][1] > y) && x < x0 + (y - y0) * dx / dy)
-            inside = !inside;
+    const fmDouble2 nothing = {0, 0}, whole = {1, 1}, atX = {x, x}, atY = {y, y};
+    const fmDouble2 nearSq = {tolerance * tolerance, tolerance * tolerance};
+    uint64_t onBorder = 0, crossed = 0;
+    for (int i = 0; i < o->count; i += 2) {
+        fmDouble2 x0 = fmLoad2(o->sides.x + i), y0 = fmLoad2(o->sides.y + i);
+        fmDouble2 dx = fmLoad2(o->sides.alongX + i), dy = fmLoad2(o->sides.alongY + i);
+        fmDouble2 px = atX - x0, py = atY - y0, lengthSq = dx * dx + dy * dy;
+        fmDouble2 t = fmMin2(whole, fmMax2(nothing, (px * dx + py * dy) / lengthSq));
+        t = (fmDouble2)((fmMask2)t & fmLess2(nothing, lengthSq));
+        fmDouble2 ex = px - t * dx, ey = py - t * dy, distanceSq = ex * ex + ey * ey;
+        onBorder |= (uint64_t)fmBits2(fmLess2(distanceSq, nearSq) | fmEqual2(distanceSq, nearSq)) << i;
+        fmMask2 upwards = fmLess2(atY, y0) ^ fmLess2(atY, fmLoad2(o->endY + i));
+        crossed |= (uint64_t)fmBits2(upwards & fmLess2(atX, x0 + py * dx / dy)) << i;
     }
-    return inside;
+    uint64_t all = UINT64_MAX >> (64 - o->count);
+    return ((onBorder & all) != 0) | __builtin_parityll(crossed & all);
 }
 
 static void AddFlatSpot(const fmView *view, const Outline *a, const Outline *b, const fmBigFacet *fa,
@@ -90,30 +104,38 @@ static void FlatPairSpots(const fmView *view, const fmBigFacet *fa, const fmBigF
         return;
     double tolerance = FM_SAME_PLACE * view->size;
     for (int i = 0; i < a.count; ++i)
-        if (OutlineContains(&b, a.x[i][0], a.y[i][0], tolerance))
-            AddFlatSpot(view, &a, &b, fa, fb, a.x[i][0], a.y[i][0], list);
+        if (OutlineContains(&b, a.sides.x[i], a.sides.y[i], tolerance))
+            AddFlatSpot(view, &a, &b, fa, fb, a.sides.x[i], a.sides.y[i], list);
     for (int i = 0; i < b.count; ++i)
-        if (OutlineContains(&a, b.x[i][0], b.y[i][0], tolerance))
-            AddFlatSpot(view, &a, &b, fa, fb, b.x[i][0], b.y[i][0], list);
+        if (OutlineContains(&a, b.sides.x[i], b.sides.y[i], tolerance))
+            AddFlatSpot(view, &a, &b, fa, fb, b.sides.x[i], b.sides.y[i], list);
     for (int i = 0; i < a.count; ++i)
-        for (int j = 0; j < b.count; ++j) {
-            double ax = a.x[i][1] - a.x[i][0], ay = a.y[i][1] - a.y[i][0];
-            double bx = b.x[j][1] - b.x[j][0], by = b.y[j][1] - b.y[j][0];
-            double cx = b.x[j][0] - a.x[i][0], cy = b.y[j][0] - a.y[i][0];
+        for (uint64_t bits = fmMayCross(&b.sides, b.count, &a.sides, i); bits != 0; bits &= bits - 1) {
+            int j = __builtin_ctzll(bits);
+            double ax = a.sides.alongX[i], ay = a.sides.alongY[i], bx = b.sides.alongX[j], by = b.sides.alongY[j];
+            double cx = b.sides.x[j] - a.sides.x[i], cy = b.sides.y[j] - a.sides.y[i];
             /* the fractions of both at which they cross, times det */
             double det = ax * by - ay * bx, s = cx * by - cy * bx, t = cx * ay - cy * ax;
-            double sign = det < 0 ? -1 : 1, size = det * sign;
+            double sign = copysign(1, det), size = fabs(det);
             if ((s * sign > 0) & (s * sign < size) & (t * sign > 0) & (t * sign < size))
-                AddFlatSpot(view, &a, &b, fa, fb, a.x[i][0] + s / det * ax,
-                            a.y[i][0] + s / det * ay, list);
+                AddFlatSpot(view, &a, &b, fa, fb, a.sides.x[i] + s / det * ax, a.sides.y[i] + s / det * ay, list);
         }
+}
+
+/* One bit for each facet of a mesh that the direction meets at a right angle, from without. */
+static unsigned FacingFacets(const fmSite *site, int side, fmVec3 n)
+{
+    const fmVec3 against = side == 0 ? fmNeg(n) : n;
+    unsigned facing = 0;
+    for (int i = 0; i < site->facetCount[side]; ++i)
+        facing |= (unsigned)(fmDot(site->facets[side][i].normal, against) > FM_FLAT_COS) << i;
+    return facing;
 }
 
 void fmFlatSpots(const fmSite *site, const fmView *view, fmSpotList *list)
 {
-    for (int i = 0; i < site->facetCount[0]; ++i)
-        if (fmDot(site->facets[0][i].normal, view->n) < -FM_FLAT_COS)
-            for (int j = 0; j < site->facetCount[1]; ++j)
-                if (fmDot(site->facets[1][j].normal, view->n) > FM_FLAT_COS)
-                    FlatPairSpots(view, &site->facets[0][i], &site->facets[1][j], list);
+    const unsigned facing[2] = {FacingFacets(site, 0, view->n), FacingFacets(site, 1, view->n)};
+    for (unsigned ofA = facing[0]; ofA != 0; ofA &= ofA - 1)
+        for (unsigned ofB = facing[1]; ofB != 0; ofB &= ofB - 1)
+            FlatPairSpots(view, &site->facets[0][__builtin_ctz(ofA)], &site->facets[1][__builtin_ctz(ofB)], list);
 }

@@ -68,11 +68,12 @@ static fmVec3x2 BothOf(fmVec3 a)
     return (fmVec3x2){Both(a.x), Both(a.y), Both(a.z)};
 }
 
-/* The ridges of one mesh as seen, coordinate by coordinate. */
+/* The ridges of one mesh as seen. */
 typedef struct SeenRidges {
-    double x[FM_MAX_RIDGES], y[FM_MAX_RIDGES], z[FM_MAX_RIDGES];
-    double alongX[FM_MAX_RIDGES], alongY[FM_MAX_RIDGES], alongZ[FM_MAX_RIDGES];
+    fmSeenLines across;
+    double z[FM_MAX_RIDGES], alongZ[FM_MAX_RIDGES];
 } SeenRidges;
+_Static_assert(FM_MAX_RIDGES <= FM_MAX_LINES, "each ridge is a line");
 
 static void SeeRidges(const fmSite *site, int side, SeenRidges *seen)
 {
@@ -84,49 +85,25 @@ static void SeeRidges(const fmSite *site, int side, SeenRidges *seen)
         fmVec3x2 d = {(fmDouble2){p.x, q.x} - centre.x, (fmDouble2){p.y, q.y} - centre.y,
                       (fmDouble2){p.z, q.z} - centre.z};
         fmDouble2 x = fmDot2(&u, d), y = fmDot2(&v, d), z = fmDot2(&n, d);
-        seen->x[i] = x[0];
-        seen->y[i] = y[0];
+        seen->across.x[i] = x[0];
+        seen->across.y[i] = y[0];
         seen->z[i] = z[0];
-        seen->alongX[i] = x[1] - x[0];
-        seen->alongY[i] = y[1] - y[0];
+        seen->across.alongX[i] = x[1] - x[0];
+        seen->across.alongY[i] = y[1] - y[0];
         seen->alongZ[i] = z[1] - z[0];
     }
+    fmEndLines(&seen->across, site->ridgeCount[side]);
 }
 
 static fmVec3 RidgeFrom(const SeenRidges *seen, int i)
 {
-    return fmVec(seen->x[i], seen->y[i], seen->z[i]);
+    return fmVec(seen->across.x[i], seen->across.y[i], seen->z[i]);
 }
 
 static fmVec3 RidgeAlong(const SeenRidges *seen, int i)
 {
-    return fmVec(seen->alongX[i], seen->alongY[i], seen->alongZ[i]);
+    return fmVec(seen->across.alongX[i], seen->across.alongY[i], seen->alongZ[i]);
 }
-
-/* One bit for each ridge of b that may cross the one of a, seen from `from` along `along`: the fractions of both
- * at which their lines cross lie between 0 and 1, which needs no division. */
-static uint64_t MayCross(const SeenRidges *b, int count, fmVec3 from, fmVec3 along)
-{
-    const fmDouble2 x = {from.x, from.x}, y = {from.y, from.y};
-    const fmDouble2 alongX = {along.x, along.x}, alongY = {along.y, along.y}, nothing = {0, 0};
-    uint64_t bits = 0;
-    for (int j = 0; j < count; j += 2) {
-        fmDouble2 otherX = fmLoad2(b->alongX + j), otherY = fmLoad2(b->alongY + j);
-        fmDouble2 dx = fmLoad2(b->x + j) - x, dy = fmLoad2(b->y + j) - y;
-        fmDouble2 det = alongX * otherY - alongY * otherX;
-        fmDouble2 s = dx * otherY - dy * otherX, t = dx * alongY - dy * alongX;
-        fmMask2 sign = (fmMask2)det & INT64_MIN;
-        s = (fmDouble2)((fmMask2)s ^ sign);
-        t = (fmDouble2)((fmMask2)t ^ sign);
-        det = fmAbs2(det);
-        fmMask2 beyond =
-            fmLess2(s, nothing) | fmLess2(t, nothing) | fmLess2(det, s) | fmLess2(det, t);
-        bits |= (uint64_t)fmBits2(~beyond) << j;
-    }
-    return bits & (UINT64_MAX >> (64 - count));
-}
-_Static_assert(FM_MAX_RIDGES <= 64 && FM_MAX_RIDGES % 2 == 0,
-               "one bit for each ridge, looked at in twos");
 
 /* Where ridges of a and b cross as seen along n, between them: the deepest place of two crossed bars. */
 static void AddRidgeCrossings(const fmSite *site, CandidateList *list)
@@ -137,20 +114,16 @@ static void AddRidgeCrossings(const fmSite *site, CandidateList *list)
     SeenRidges a, b;
     SeeRidges(site, 0, &a);
     SeeRidges(site, 1, &b);
-    if (count % 2 != 0)
-        b.x[count] = b.y[count] = b.alongX[count] = b.alongY[count] = 0;
     for (int i = 0; i < site->ridgeCount[0]; ++i) {
         fmVec3 a0 = RidgeFrom(&a, i), da = RidgeAlong(&a, i);
-        for (uint64_t bits = MayCross(&b, count, a0, da); bits; bits &= bits - 1) {
+        for (uint64_t bits = fmMayCross(&b.across, count, &a.across, i); bits; bits &= bits - 1) {
             int j = __builtin_ctzll(bits);
             fmVec3 b0 = RidgeFrom(&b, j), db = RidgeAlong(&b, j);
             double det = da.x * db.y - da.y * db.x, dx = b0.x - a0.x, dy = b0.y - a0.y;
             double s = (dx * db.y - dy * db.x) / det, t = (dx * da.y - dy * da.x) / det;
-            /* parallel ones divide by zero, and what that gives is not between 0 and 1 */
-            if (!(s >= 0 && s <= 1 && t >= 0 && t <= 1))
-                continue;
             fmVec3 p = fmAddScaled(a0, da, s), q = fmAddScaled(b0, db, t);
-            if (!(q.z >= p.z))
+            /* parallel ones divide by zero, and what that gives is not between 0 and 1 */
+            if (!((s >= 0) & (s <= 1) & (t >= 0) & (t <= 1) & (q.z >= p.z)))
                 continue;
             fmVec3 middle = fmScale(fmAdd(p, q), 0.5);
             AddCandidate(list, fmScale(middle, 1 - FM_INWARD), q.z - p.z);
