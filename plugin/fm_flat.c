@@ -29,7 +29,7 @@ static bool TraceOutline(const fmView *view, int side, const fmBigFacet *facet, 
     int32_t own[3][2];
     const int32_t(*sides)[2];
     outline->count = fmFacetSides(mesh, facet->face, own, &sides);
-    if (outline->count > FM_MAX_LINES)
+    if (outline->count == 0 || outline->count > FM_MAX_LINES)
         return false;
     outline->minX = outline->minY = DBL_MAX;
     outline->maxX = outline->maxY = -DBL_MAX;

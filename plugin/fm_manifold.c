@@ -42,15 +42,6 @@ static void FillChoice(Choice *choice, const fmSpotList *list)
     choice->count &= ~1;
 }
 
-static int DeepestOf(const Choice *choice)
-{
-    fmMost2 most = {{-DBL_MAX, -DBL_MAX}, {0, 0}};
-    fmDouble2 at = {1, 2};
-    for (int i = 0; i < choice->count; i += 2, at += 2)
-        fmMost2Add(&most, fmLoad2(choice->depth + i), at);
-    return fmMost2Place(&most);
-}
-
 /* The squares of how far two spots are from another. */
 static fmDouble2 TwoDistancesSq(const Choice *choice, int i, fmVec3 from)
 {
@@ -94,7 +85,7 @@ static int ChooseSpots(const fmSpotList *list, int most, const fmSpot **chosen)
 {
     Choice choice;
     FillChoice(&choice, list);
-    chosen[0] = &list->items[DeepestOf(&choice)];
+    chosen[0] = &list->items[fmPlaceOfMost(choice.depth, choice.count)];
     double extentSq = ExtentSq(&choice, chosen[0]);
     int count = 1;
     while (count < most) {

@@ -147,24 +147,14 @@ static void AddPoints(const fmSite *site, int first, int end, CandidateList *lis
         fmStore2(list->x + at, x * s);
         fmStore2(list->y + at, y * s);
         fmStore2(list->z + at, z * s);
-        fmStore2(list->bound + at, fmMax2(top - z, z - bottom));
+        /* an inside point is as deep as it lies in the other mesh */
+        fmDouble2 ofA = top - z, ofB = z - bottom;
+        fmStore2(list->bound + at, fmMax2(fmSelect2(fmLoadMask2(set->notOfA + i), ofB, ofA),
+                                          fmSelect2(fmLoadMask2(set->notOfB + i), ofA, ofB)));
         size = fmMax2(fmMax2(fmAbs2(x), fmAbs2(y)), size);
     }
     list->extent = fmLarger(size[0], size[1]);
     list->count += end - first;
-}
-
-/* Inside points are as deep as they lie in the other mesh. */
-static void AddInsidePoints(const fmSite *site, CandidateList *list)
-{
-    const fmPointSet *set = site->points;
-    const int count = set->inside[0] + set->inside[1];
-    double *bound = list->bound + list->count;
-    AddPoints(site, 0, count, list);
-    for (int i = 0; i < set->inside[0]; ++i)
-        bound[i] = site->view.top - set->height[i];
-    for (int i = set->inside[0]; i < count; ++i)
-        bound[i] = set->height[i] - site->view.bottom;
 }
 
 static bool GatherCandidates(const fmSite *site, fmArray *array, CandidateList *list)
@@ -184,7 +174,7 @@ static bool GatherCandidates(const fmSite *site, fmArray *array, CandidateList *
                             .events = set->count - inside};
     AddRidgeCrossings(site, list);
     list->crossings = list->count;
-    AddInsidePoints(site, list);
+    AddPoints(site, 0, inside, list);
     FillUp(list);
     list->insideCount = list->count;
     AddPoints(site, inside, set->count, list);
@@ -213,10 +203,9 @@ static void DeepestSpots(const fmSeen *seen, CandidateList *candidates, fmSpotLi
     /* a line through the trees costs more, and so deep an overlap has no sharp deepest place */
     int most = seen->count[0] < 0 || seen->count[1] < 0 ? FM_MAX_DEEPEST / 4 : FM_MAX_DEEPEST;
     for (int k = 0; k < most && candidates->insideCount > 0; ++k) {
-        double bound = fmMost(candidates->bound, candidates->insideCount, -DBL_MAX);
-        if (bound <= list->deepest * (1 + FM_INWARD))
+        int next = fmPlaceOfMost(candidates->bound, candidates->insideCount);
+        if (next < 0 || candidates->bound[next] <= list->deepest * (1 + FM_INWARD))
             return;
-        int next = fmPlaceOf(candidates->bound, candidates->insideCount, bound);
         MeasureCandidate(seen, candidates, next, list);
     }
 }

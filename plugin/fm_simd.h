@@ -4,6 +4,7 @@
 #ifndef FM_SIMD_H
 #define FM_SIMD_H
 
+#include <float.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -229,6 +230,16 @@ static inline int fmMost2Place(const fmMost2 *of)
     bool second =
         (of->most[1] > of->most[0]) | ((of->most[1] >= of->most[0]) & (of->at[1] < of->at[0]));
     return (int)of->at[second] - 1;
+}
+
+/* The first place of the most of an even count of numbers; -1 when none is more than -DBL_MAX. */
+static inline int fmPlaceOfMost(const double *h, int count)
+{
+    fmMost2 most = {{-DBL_MAX, -DBL_MAX}, {0, 0}};
+    fmDouble2 at = {1, 2};
+    for (int i = 0; i < count; i += 2, at += 2)
+        fmMost2Add(&most, fmLoad2(h + i), at);
+    return fmMost2Place(&most);
 }
 
 static inline fmDouble2 fmDot2(const fmVec3x2 *a, fmVec3x2 b)

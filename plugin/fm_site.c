@@ -60,53 +60,65 @@ static void GatherPoints(fmSite *site)
 /* In a function that only fetches, which gcc takes for one without effects, leaving out its calls. */
 #define FM_HAS_EFFECT() __asm__ volatile("")
 
-/* What the region's edges and faces are like nobody has asked yet: it comes into the cache while the contour
- * is measured. */
-static void FetchFeatures(const fmSite *site, bool ridges)
+/* The middle of the events. What the edges of some are like nobody has asked yet: it comes into the cache while the
+ * contour is measured. */
+static fmVec3 EventCentre(const fmSite *site, int32_t fetched)
 {
-    FM_HAS_EFFECT();
     const fmContour *c = site->contour;
-    int32_t events = site->region->events.count;
-    for (int32_t i = 0; i < events && i < FM_MANY_POINTS && ridges; ++i) {
-        const fmMesh *mesh = c->mesh[site->events[i].edgeOfB];
-        FM_FETCH(mesh->edges[site->events[i].edge]);
+    int32_t count = site->region->events.count;
+    fmVec3 sum = {0, 0, 0};
+    for (int32_t i = 0; i < count; ++i) {
+        const fmEvent *event = &site->events[i];
+        sum = fmAdd(sum, event->pos);
+        if (i < fetched)
+            FM_FETCH(c->mesh[event->edgeOfB]->edges[event->edge]);
     }
-    for (int side = 0; side < 2; ++side) {
-        const fmMesh *mesh = c->mesh[side];
-        fmRange range = site->region->points[side];
-        for (int32_t i = 0; i < range.count && i < FM_FEW_POINTS && ridges; ++i)
-            __builtin_prefetch(&mesh->pointFirstEdge[FM_ITEMS(int32_t, c->points)[range.first + i]]);
-    }
+    return fmScale(sum, 1.0 / count);
 }
 
-/* ... and the corners of the faces and the edges of the points, once these are there. */
-static void FetchNeighbours(const fmSite *site, bool ridges)
-{
-    FM_HAS_EFFECT();
-    const fmContour *c = site->contour;
-    for (int side = 0; side < 2; ++side) {
-        const fmMesh *mesh = c->mesh[side];
-        fmRange range = site->region->points[side];
-        for (int32_t i = 0; i < range.count && i < FM_FEW_POINTS && ridges; ++i) {
-            int32_t point = FM_ITEMS(int32_t, c->points)[range.first + i];
-            __builtin_prefetch(&mesh->pointEdges[mesh->pointFirstEdge[point]]);
-        }
-    }
-}
+/* The first inside points of both meshes, whose edges may be ridges. */
+typedef struct FewPoints {
+    struct {
+        const fmMesh *mesh;
+        int32_t point;
+    } of[2 * FM_FEW_POINTS];
+    int count;
+} FewPoints;
 
-/* ... and at last what those edges are like. */
-static void FetchPointEdges(const fmSite *site)
+/* Where the edges of the points are to be found comes into the cache, too ... */
+static void ListFewPoints(const fmSite *site, FewPoints *few)
 {
-    FM_HAS_EFFECT();
     const fmContour *c = site->contour;
     for (int side = 0; side < 2; ++side) {
-        const fmMesh *mesh = c->mesh[side];
         fmRange range = site->region->points[side];
         for (int32_t i = 0; i < range.count && i < FM_FEW_POINTS; ++i) {
             int32_t point = FM_ITEMS(int32_t, c->points)[range.first + i];
-            for (int32_t k = mesh->pointFirstEdge[point]; k < mesh->pointFirstEdge[point + 1]; ++k)
-                FM_FETCH(mesh->edges[mesh->pointEdges[k].edge]);
+            __builtin_prefetch(&c->mesh[side]->pointFirstEdge[point]);
+            few->of[few->count].mesh = c->mesh[side];
+            few->of[few->count++].point = point;
         }
+    }
+}
+
+/* ... and which edges those are, once that is there ... */
+static void FetchNeighbours(const FewPoints *few)
+{
+    FM_HAS_EFFECT();
+    for (int i = 0; i < few->count; ++i) {
+        const fmMesh *mesh = few->of[i].mesh;
+        __builtin_prefetch(&mesh->pointEdges[mesh->pointFirstEdge[few->of[i].point]]);
+    }
+}
+
+/* ... and at last what they are like. */
+static void FetchPointEdges(const FewPoints *few)
+{
+    FM_HAS_EFFECT();
+    for (int i = 0; i < few->count; ++i) {
+        const fmMesh *mesh = few->of[i].mesh;
+        int32_t point = few->of[i].point;
+        for (int32_t k = mesh->pointFirstEdge[point]; k < mesh->pointFirstEdge[point + 1]; ++k)
+            FM_FETCH(mesh->edges[mesh->pointEdges[k].edge]);
     }
 }
 
@@ -241,7 +253,6 @@ static void GatherRidges(fmSite *site, const fmBits known[2])
         lists[side].known = known[side];
         lists[side].count = 0;
     }
-    FetchPointEdges(site);
     ListRidges(site, lists);
     for (int side = 0; side < 2; ++side) {
         RidgeList *list = &lists[side];
@@ -280,13 +291,15 @@ bool fmSiteBuild(fmSite *site, fmSiteRoom *room, fmBits edges[2], const fmContou
                      .points = &room->points,
                      .facets = {room->facets[0], room->facets[1]},
                      .ridges = {room->ridges[0], room->ridges[1]}};
-    FetchFeatures(site, !deep);
-    for (int32_t i = 0; i < region->events.count; ++i)
-        site->view.centre = fmAdd(site->view.centre, site->events[i].pos);
-    site->view.centre = fmScale(site->view.centre, 1.0 / region->events.count);
+    site->view.centre = EventCentre(site, deep ? 0 : FM_MANY_POINTS);
+    FewPoints few;
+    few.count = 0;
+    if (!deep)
+        ListFewPoints(site, &few);
     MeasureContour(site);
-    FetchNeighbours(site, !deep);
+    FetchNeighbours(&few);
     GatherPoints(site);
+    FetchPointEdges(&few);
     if (!deep)
         GatherRidges(site, edges);
     return true;
