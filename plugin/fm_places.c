@@ -255,7 +255,7 @@ static void UpdateRim(Rim *rim, const fmSpotList *list)
 }
 
 /* How far candidates reach along the axes: each of them, not a number, and so never the farthest, for those that
- * are done; and the farthest each way, two ways to a vector, done meanwhile or not. */
+ * are done; and the farthest each way, done meanwhile or not. */
 typedef struct Reach {
     double *along[FM_RIM_AXES];
     double far[FM_RIM_WAYS];
@@ -292,10 +292,10 @@ static void FindReach(const CandidateList *candidates, int first, int count, Rea
 static int Farthest(Reach *reach, int count, int way)
 {
     const double *along = reach->along[way % FM_RIM_AXES];
-    const bool back = way >= FM_RIM_AXES;
-    int farthest = fmPlaceOf(along, count, back ? -reach->far[way] : reach->far[way]);
+    const double sign = 1 - way / FM_RIM_AXES * 2;
+    int farthest = fmPlaceOf(along, count, sign * reach->far[way]);
     if (farthest < 0)
-        reach->far[way] = back ? -fmLeast(along, count, DBL_MAX) : fmMost(along, count, -DBL_MAX);
+        reach->far[way] = fmMost(along, count, sign);
     return farthest;
 }
 

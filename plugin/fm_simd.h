@@ -172,25 +172,13 @@ static inline fmDouble2 fmMax2(fmDouble2 a, fmDouble2 b)
 }
 #endif
 
-/* The least of numbers and of `least`; then the most. One that is not a number counts for nothing. */
-static inline double fmLeast(const double *h, int count, double least)
+/* The most of an even count of numbers, each times `sign`, 1 or -1. One that is not a number counts for nothing. */
+static inline double fmMost(const double *h, int count, double sign)
 {
-    fmDouble2 two = {least, least};
-    int i = 0;
-    for (; i + 1 < count; i += 2)
-        two = fmMin2(fmLoad2(h + i), two);
-    least = two[0] < two[1] ? two[0] : two[1];
-    return i < count && h[i] < least ? h[i] : least;
-}
-
-static inline double fmMost(const double *h, int count, double most)
-{
-    fmDouble2 two = {most, most};
-    int i = 0;
-    for (; i + 1 < count; i += 2)
-        two = fmMax2(fmLoad2(h + i), two);
-    most = two[0] > two[1] ? two[0] : two[1];
-    return i < count && h[i] > most ? h[i] : most;
+    fmDouble2 two = {-DBL_MAX, -DBL_MAX};
+    for (int i = 0; i < count; i += 2)
+        two = fmMax2(sign * fmLoad2(h + i), two);
+    return two[0] > two[1] ? two[0] : two[1];
 }
 
 /* The first place of a number among a multiple of FM_TOGETHER; -1 when it is not among them. Up to 64 are looked
