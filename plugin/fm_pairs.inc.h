@@ -432,6 +432,7 @@ INLINE int Expired(const fmWalk *walk, uint16_t *list)
 {
     /* floats, and more than the sum is off by in floats */
     W path = Splat((float)(walk->path * (1 + 0x1p-21))), turn = Splat((float)(walk->turn * (1 + 0x1p-21)));
+    const fmLanePlanes *kept = walk->lanePlanes.items;
     int count = 0;
     for (int32_t first = 0; first < walk->openingCount; first += WORD) {
         const fmExpiries *expiries = (const fmExpiries *)walk->expiries.items + first / FM_LANES;
@@ -443,8 +444,9 @@ INLINE int Expired(const fmWalk *walk, uint16_t *list)
         for (; out != 0; out &= out - 1) {
             int32_t i = first + __builtin_ctzll(out), planes = *fmPlanesIndex(walk, i);
             list[count++] = (uint16_t)i;
-            planes = planes < 0 ? 0 : planes; /* whether there are any no branch could foresee */
-            fmAskFor((const fmLanePlanes *)walk->lanePlanes.items + planes, sizeof(fmLanePlanes));
+            /* whether there are any no branch could foresee: for want of them something that is there */
+            const void *block = planes < 0 ? (const void *)list : &kept[planes];
+            fmAskFor(block, sizeof(fmLanePlanes));
         }
     }
     return count;
