@@ -56,19 +56,18 @@ static void findBends(Work *work)
     for (int32_t f = 0; f < mesh->faceCount; ++f)
         mesh->faces[f].facet = ALONE;
     for (int32_t e = 0; e < mesh->edgeCount; ++e) {
-        const fmEdge *edge = &mesh->edges[e];
+        fmEdge *edge = &mesh->edges[e];
         if (edge->face[0] < 0 || edge->face[1] < 0) {
-            mesh->edges[e].kind = FM_EDGE_BORDER;
-            mesh->edges[e].cosine = -1;
+            edge->kind = FM_EDGE_BORDER;
+            edge->cosine = -1;
             continue;
         }
         fmVec3 n0 = mesh->faces[edge->face[0]].normal, n1 = mesh->faces[edge->face[1]].normal;
         fmVec3 along = fmSub(mesh->points[edge->point[1]], mesh->points[edge->point[0]]);
         double cosine = fmDot(n0, n1);
         /* where the surface folds back onto itself the product is zero: a knife's edge is a ridge */
-        mesh->edges[e].kind =
-            fmDot(fmCross(n0, n1), along) >= 0 ? FM_EDGE_CONVEX : FM_EDGE_CONCAVE;
-        mesh->edges[e].cosine = (float)fmClamp(cosine, -1, 1);
+        edge->kind = fmDot(fmCross(n0, n1), along) >= 0 ? FM_EDGE_CONVEX : FM_EDGE_CONCAVE;
+        edge->cosine = (float)fmClamp(cosine, -1, 1);
         if (cosine >= FACET_COS && work->area[edge->face[0]] > 0 && work->area[edge->face[1]] > 0)
             mesh->faces[edge->face[0]].facet = mesh->faces[edge->face[1]].facet = WAITING;
     }

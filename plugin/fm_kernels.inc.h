@@ -454,7 +454,9 @@ INLINE uint64_t LeafLeafBody(const fmLeaf8 *one, const fmLeaf8 *many, const fmLe
 
 static uint64_t LeafLeaf(const fmLeaf8 *one, const fmLeaf8 *many, const fmLeafPose *pose)
 {
-    uint64_t all = ((1u << many->count) - 1) * (UINT64_MAX / FACE_PAIRS) & UINT64_MAX >> (64 - PAIR_BIT(one->count, 0));
+    /* the same lanes for each face of one */
+    uint64_t lanes = (1u << many->count) - 1, each = UINT64_MAX / FACE_PAIRS;
+    uint64_t all = lanes * each & UINT64_MAX >> (64 - PAIR_BIT(one->count, 0));
     float a = one->radius, b = many->radius, reach = a + b + pose->margin,
           slack = FM_LEAF_SLACK * reach;
     if (!(reach < FM_LEAF_MAX_REACH))

@@ -85,7 +85,8 @@ static int ChooseSpots(const fmSpotList *list, int most, const fmSpot **chosen)
 {
     Choice choice;
     FillChoice(&choice, list);
-    chosen[0] = &list->items[fmPlaceOfMost(choice.depth, choice.count)];
+    int deepest = fmPlaceOfMost(choice.depth, choice.count);
+    chosen[0] = &list->items[deepest > 0 ? deepest : 0]; /* the first, were no depth a number */
     double extentSq = ExtentSq(&choice, chosen[0]);
     int count = 1;
     while (count < most) {

@@ -255,7 +255,7 @@ static int storeFaces(fmMesh *mesh, const Choice *choice)
     if (choice->count == 0)
         return dFastMeshErrorEmpty;
     mesh->faceCount = choice->count;
-    mesh->faces = fmAllocAligned((size_t)mesh->faceCount * sizeof *mesh->faces, FM_FACE_ALIGNMENT);
+    mesh->faces = fmFacesMake(mesh->faceCount);
     mesh->faceTriangle = fmAlloc((size_t)mesh->faceCount * sizeof *mesh->faceTriangle);
     if (!mesh->faces || !mesh->faceTriangle)
         return dFastMeshErrorMemory;
@@ -371,7 +371,7 @@ static bool allocPlace(fmMesh *mesh)
     mesh->facetCount = mesh->flatCount = mesh->facetSideCount = 0;
     mesh->vertices = fmAlloc((size_t)mesh->vertexCount * sizeof *mesh->vertices);
     mesh->points = fmAlloc((size_t)mesh->pointCount * sizeof *mesh->points);
-    mesh->faces = fmAllocAligned((size_t)mesh->faceCount * sizeof *mesh->faces, FM_FACE_ALIGNMENT);
+    mesh->faces = fmFacesMake(mesh->faceCount);
     mesh->edges = fmAlloc((size_t)mesh->edgeCount * sizeof *mesh->edges);
     return mesh->vertices && mesh->points && mesh->faces && mesh->edges;
 }

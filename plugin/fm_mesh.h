@@ -51,6 +51,12 @@ typedef struct fmFace {
 #define FM_FACE_ALIGNMENT 64
 _Static_assert(sizeof(fmFace) == FM_FACE_ALIGNMENT, "faces are looked up everywhere: measure before growing one");
 
+/* Room for faces, each in a line of its own; freed by fmFreeAligned. */
+static inline fmFace *fmFacesMake(int32_t count)
+{
+    return fmAllocAligned((size_t)count * sizeof(fmFace), FM_FACE_ALIGNMENT);
+}
+
 /* An edge at a point, and its other end. */
 typedef struct fmPointEdge {
     int32_t edge, end;

@@ -105,7 +105,8 @@ INLINE void SeeLanes(const fmFaceView *view, const int32_t *faces, fmSeenFaces *
 
 static void SeeFaces(const fmFaceView *view, const int32_t *faces, int count, fmSeenFaces *seen)
 {
-    static const double lanes[FM_SEEN_LANES] = {0, 1, 2, 3};
+    static const double lanes[] = {0, 1, 2, 3};
+    _Static_assert(sizeof lanes == FM_SEEN_LANES * sizeof(double), "a number for each lane");
     for (int first = 0; first < count; first += FM_SEEN_LANES, ++seen) {
         int last = count - first < FM_SEEN_LANES ? count - first - 1 : FM_SEEN_LANES - 1;
         for (int l = 0; l < FM_SEEN_LANES; ++l)

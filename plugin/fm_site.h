@@ -16,6 +16,7 @@
 #define FM_MANY_FACES 128    /* of one mesh: from here on lines go through its tree */
 #define FM_MANY_POINTS 96    /* of one mesh, and events: of more, so many stand for all */
 #define FM_MAX_POINTS (3 * FM_MANY_POINTS)
+_Static_assert(FM_MAX_DIRECTIONS <= 32 && FM_MAX_RIDGES <= 64, "sets of them are bits of a word");
 
 typedef struct fmBigFacet {
     int32_t face; /* any face of it */

@@ -35,7 +35,7 @@ int fmTurnedMake(fmTurned *turned, const fmMesh *mesh)
 {
     *turned = (fmTurned){.mesh = *mesh, .bytes = ownBytes(mesh)};
     fmMesh *m = &turned->mesh;
-    m->faces = fmAllocAligned((size_t)m->faceCount * sizeof *m->faces, FM_FACE_ALIGNMENT);
+    m->faces = fmFacesMake(m->faceCount);
     m->edges = fmAlloc((size_t)m->edgeCount * sizeof *m->edges);
     m->flats = fmAlloc(mostFlats(m) * sizeof *m->flats);
     m->facetSides = fmAlloc(mostSides(m) * sizeof *m->facetSides);
